@@ -140,5 +140,30 @@ fn agrees_with_the_definition() {
                 }
             }
         }
+        // Unions are taken back: again and again, and with others in their place.
+        let mut c = Closure::new();
+        for (head, args) in &terms {
+            let kids: Vec<TermId> = args.iter().map(|&a| ids[a]).collect();
+            c.add(*head, &kids);
+        }
+        c.keep_trail();
+        let agrees = |c: &Closure<u8>, equations: &[(usize, usize)]| {
+            let class = naive(&terms, equations);
+            let pairs = (0..terms.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+            pairs.into_iter().all(|(i, j)| (class[i] == class[j]) == c.equal(ids[i], ids[j]))
+        };
+        let unite = |c: &mut Closure<u8>, (a, b): (usize, usize)| drop(c.unite(ids[a], ids[b], 0));
+        unite(&mut c, equations[0]);
+        let one = c.changes();
+        unite(&mut c, equations[1]);
+        let two = c.changes();
+        equations[2..].iter().for_each(|&pair| unite(&mut c, pair));
+        assert!(agrees(&c, &equations));
+        c.undo(two);
+        assert!(agrees(&c, &equations[..2]));
+        c.undo(one);
+        assert!(agrees(&c, &equations[..1]));
+        equations[2..].iter().for_each(|&pair| unite(&mut c, pair));
+        assert!(agrees(&c, &[equations[0], equations[2], equations[3]]));
     }
 }

@@ -11,7 +11,7 @@ use oxport_testkit::samples;
 fn written(rule: &Rule) -> String {
     let mut text = format!("my-{}:\n    {}\n    => {}\n    given {}\n", rule.name, rule.left, rule.right, rule.given);
     rule.against.iter().for_each(|against| text += &format!("    against {against}\n"));
-    let conditions: Vec<String> = rule.when.iter().map(|c| format!("{c:?}").replace('"', "")).collect();
+    let conditions: Vec<String> = rule.when.iter().map(ToString::to_string).collect();
     if !conditions.is_empty() {
         text += &format!("    when {}\n", conditions.join(", "));
     }

@@ -6,7 +6,7 @@
 use crate::applied::{Application, Applied};
 use crate::compute::{self, compute};
 use crate::forms::{Form, Forms, Search};
-use crate::kind::same_type;
+use crate::kind::{Differs, difference};
 use crate::rule::Rule;
 use crate::term::Term;
 use crate::typing::{Graph, Typing, add};
@@ -76,6 +76,19 @@ impl Rule {
 #[derive(Default)]
 struct Made(Mutex<HashMap<(&'static str, &'static str), Arc<Forms>>>);
 
+/// What keeps a rule from what it matched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Obstacle {
+    /// A condition, by its number.
+    Condition(usize),
+    /// A part of the right side, by its place in the pattern, is ill-typed, or a function has no value.
+    Part(Id),
+    /// The sizes of one side depend on open questions.
+    Uncertain,
+    /// Both sides, of which this is the right one, are of other types.
+    Type(Id, Differs),
+}
+
 /// Adds the right side where it is well-typed and the conditions hold.
 pub(crate) struct Typed {
     forms: Arc<Forms>,
@@ -88,9 +101,47 @@ impl Typed {
         Typed { forms: rule.forms(registry), rule }
     }
 
+    /// The rule itself.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
     /// A form of the rule.
     pub fn form(&self, form: usize) -> &Form {
         &self.forms.0[form]
+    }
+
+    /// All forms of the rule.
+    pub fn forms(&self) -> &[Form] {
+        &self.forms.0
+    }
+
+    /// The class of the right side for what a form matched, and what its functions gave.
+    ///
+    /// # Errors
+    /// The first thing that keeps the rule from it.
+    pub fn right_side(
+        &self,
+        graph: &mut Graph<'_>,
+        class: Id,
+        subst: &Subst,
+        form: usize,
+    ) -> Result<(Id, Vec<Id>), Obstacle> {
+        let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
+        if let Some(number) = self.rule.when.iter().position(|c| !c.holds(graph, &at)) {
+            return Err(Obstacle::Condition(number));
+        }
+        let mut computed = Vec::new();
+        let right = &self.form(form).right;
+        let new = instantiate(graph, right, subst, class, &mut computed).map_err(Obstacle::Part)?;
+        let (left, right) = (&graph[class].data, &graph[new].data);
+        if !left.is_certain || !right.is_certain {
+            return Err(Obstacle::Uncertain);
+        }
+        match difference(&graph.analysis.types.env, &left.kind, &right.kind) {
+            Some(differs) => Err(Obstacle::Type(new, differs)),
+            None => Ok((new, computed)),
+        }
     }
 
     /// Applies a form of the rule to what was matched. True if something is equal now that was not; `None` if the rule
@@ -99,17 +150,7 @@ impl Typed {
         if graph.analysis.fuel.is_out() {
             return Some(false);
         }
-        let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
-        if !self.rule.when.iter().all(|c| c.holds(graph, &at)) {
-            return None;
-        }
-        let mut computed = Vec::new();
-        let right = &self.form(form).right;
-        let new = instantiate(graph, right, subst, class, &mut computed)?;
-        let (left, right) = (&graph[class].data, &graph[new].data);
-        if !left.is_certain || !right.is_certain || !same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
-            return None;
-        }
+        let (new, computed) = self.right_side(graph, class, subst, form).ok()?;
         if graph.find(class) == graph.find(new) || !graph.analysis.fuel.allows_one() {
             return Some(false);
         }
@@ -155,34 +196,34 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     }
 }
 
-/// Adds a pattern's term; `None` if a part of it is ill-typed. `whole` is the class that it is to be equal to; what
-/// functions gave is appended to `computed`.
+/// Adds a pattern's term; an error is the place of a part that is ill-typed. `whole` is the class that it is to be
+/// equal to; what functions gave is appended to `computed`.
 fn instantiate(
     graph: &mut Graph<'_>,
     pattern: &Pattern<Term>,
     subst: &Subst,
     whole: Id,
     computed: &mut Vec<Id>,
-) -> Option<Id> {
+) -> Result<Id, Id> {
     let mut ids: Vec<Id> = Vec::new();
-    for node in pattern.ast.as_ref() {
+    for (place, node) in pattern.ast.as_ref().iter().enumerate() {
         let id = match node {
-            ENodeOrVar::Var(v) => *subst.get(*v)?,
+            ENodeOrVar::Var(v) => subst.get(*v).copied(),
             ENodeOrVar::ENode(term) => {
                 let term = egg::Language::map_children(term.clone(), |k| ids[usize::from(k)]);
                 match &term {
                     Term::Op(name, kids) if name.as_str().starts_with('@') => {
-                        let value = compute(graph, name.as_str(), kids, whole)?;
-                        computed.push(value);
+                        let value = compute(graph, name.as_str(), kids, whole);
+                        computed.extend(value);
                         value
                     }
-                    _ => add(graph, term)?,
+                    _ => add(graph, term),
                 }
             }
         };
-        ids.push(id);
+        ids.push(id.ok_or(Id::from(place))?);
     }
-    ids.pop()
+    Ok(ids.pop().expect("law: a pattern is not empty"))
 }
 
 /// An error unless the operator is called with as many arguments.

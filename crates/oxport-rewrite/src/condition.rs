@@ -11,6 +11,8 @@ use oxport_ir::Fake;
 use oxport_ir::fake::contiguous_strides;
 use oxport_sym::Expr;
 use oxport_tensor::DType;
+use std::cell::Cell;
+use std::fmt;
 
 /// When a rule holds. Variables are named without their question mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,11 +74,20 @@ pub enum Condition {
     Repeats(&'static str, &'static str, &'static str),
 }
 
+/// As it is written in a text of rules: `Near(c, 0.5)`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").replace('"', ""))
+    }
+}
+
 /// A match that is looked at.
 struct Match<'a, T: Terms> {
     terms: &'a T,
     /// What the variables stand for.
     at: &'a dyn Fn(&str) -> Option<T::Id>,
+    /// The last two sizes that were not shown to be equal.
+    unequal: Cell<Option<(Expr, Expr)>>,
 }
 
 impl<'a, T: Terms> Match<'a, T> {
@@ -93,18 +104,42 @@ impl<'a, T: Terms> Match<'a, T> {
         self.kind(name)?.constant().and_then(Constant::number)
     }
     fn equal(&self, a: &[Expr], b: &[Expr]) -> bool {
-        let env = self.terms.env();
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| env.equal(a, b))
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.is_equal(a, b))
+    }
+    fn is_equal(&self, a: &Expr, b: &Expr) -> bool {
+        self.is_shown(self.terms.env().equal(a, b), a, b)
     }
     fn is_one(&self, size: &Expr) -> bool {
-        self.terms.env().is(size, 1) == Some(true)
+        self.is_shown(self.terms.env().is(size, 1) == Some(true), size, &Expr::int(1))
+    }
+    /// Whether two sizes were shown to be equal; else they are noted.
+    fn is_shown(&self, is_equal: bool, a: &Expr, b: &Expr) -> bool {
+        if !is_equal {
+            self.unequal.set(Some((a.clone(), b.clone())));
+        }
+        is_equal
     }
 }
 
 impl Condition {
     /// True if it holds for a match, whose variables stand for what `at` says.
     pub fn holds<T: Terms>(&self, terms: &T, at: &dyn Fn(&str) -> Option<T::Id>) -> bool {
-        self.decide(&Match { terms, at }).unwrap_or(false)
+        self.decide(&Match { terms, at, unequal: Cell::default() }).unwrap_or(false)
+    }
+
+    /// Two sizes that it asks to be equal, and that are not for all sizes in range: one reason why it does not hold.
+    pub fn unequal<T: Terms>(&self, terms: &T, at: &dyn Fn(&str) -> Option<T::Id>) -> Option<(Expr, Expr)> {
+        let asked = Match { terms, at, unequal: Cell::default() };
+        match self.decide(&asked) {
+            Some(true) => None,
+            _ => asked.unequal.take(),
+        }
+    }
+
+    /// The variables that it is about.
+    pub fn variables(&self) -> Vec<String> {
+        // As it prints: strings are variables.
+        format!("{self:?}").split('"').skip(1).step_by(2).map(str::to_string).collect()
     }
 
     fn decide<T: Terms>(&self, m: &Match<'_, T>) -> Option<bool> {
@@ -175,7 +210,7 @@ impl Condition {
             Condition::Repeats(k, e, t) => {
                 let k = &m.tensor(k)?.sizes;
                 let (e, t) = (listed(m.kind(e)?)?, listed(m.kind(t)?)?);
-                let is = |size: &Expr, of: usize| size.as_int() == Some(-1) || m.terms.env().equal(size, &k[of]);
+                let is = |size: &Expr, of: usize| size.as_int() == Some(-1) || m.is_equal(size, &k[of]);
                 k.len() == 4
                     && e.len() == 5
                     && t.len() == 4

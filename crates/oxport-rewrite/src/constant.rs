@@ -2,6 +2,7 @@
 
 use oxport_ir::{Argument, Device, Kwargs, MemoryFormat, MemoryLayout, Op};
 use oxport_tensor::DType;
+use std::fmt;
 use std::sync::Arc;
 
 /// A constant argument, with an order and a hash: floats by their bits.
@@ -89,6 +90,24 @@ impl Constant {
                 .map(Constant::Int)
                 .or_else(|_| text.parse().map(|x: f64| Constant::Float(x.to_bits())))
                 .ok(),
+        }
+    }
+}
+
+/// As Python writes it, without `torch.`.
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Constant::None => f.write_str("None"),
+            Constant::Int(n) => write!(f, "{n}"),
+            Constant::Float(x) => write!(f, "{:?}", f64::from_bits(*x)),
+            Constant::Bool(b) => f.write_str(if *b { "True" } else { "False" }),
+            Constant::Complex(re, im) => write!(f, "({:?}, {:?})", f64::from_bits(*re), f64::from_bits(*im)),
+            Constant::Str(s) => write!(f, "{s:?}"),
+            Constant::DType(d) => f.write_str(DType::from_code(*d).map_or("", DType::name)),
+            Constant::Layout(l) => f.write_str(l.name()),
+            Constant::MemoryFormat(m) => f.write_str(m.name()),
+            Constant::Device(d) => write!(f, "{d}"),
         }
     }
 }

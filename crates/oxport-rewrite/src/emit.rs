@@ -23,14 +23,6 @@ pub(crate) fn emit(
     ingested: &Ingested<'_>,
     choice: &Choice,
 ) -> Result<ExportedProgram> {
-    let mut first_of: HashMap<Id, NodeId> = HashMap::new();
-    for id in program.graph.ids() {
-        for classes in [&ingested.class_of, &ingested.term_class_of] {
-            if let Some(class) = classes.get(&id) {
-                first_of.entry(ingested.egraph.find(*class)).or_insert(id);
-            }
-        }
-    }
     let mut result = program.clone();
     result.graph = Graph::new();
     result.graph.subgraphs = program.graph.subgraphs.clone();
@@ -40,7 +32,7 @@ pub(crate) fn emit(
         registry,
         ingested,
         choice,
-        first_of,
+        first_of: ingested.first_nodes(program),
         new: &mut result.graph,
         env: &mut result.env,
         done: HashMap::new(),
@@ -71,7 +63,7 @@ pub(crate) fn emit(
 }
 
 /// The classes that outputs and effects need, by the chosen terms.
-fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -> HashSet<Id> {
+pub(crate) fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -> HashSet<Id> {
     let egraph = &ingested.egraph;
     let mut needed = HashSet::new();
     let mut open: Vec<Id> = observed(program, ingested).into_iter().map(|c| egraph.find(c)).collect();

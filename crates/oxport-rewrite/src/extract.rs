@@ -11,7 +11,7 @@ use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
 use oxport_ir::ExportedProgram;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The chosen term of every class that has one.
 pub(crate) struct Choice {
@@ -38,6 +38,83 @@ pub(crate) enum Prefer {
     Own,
 }
 
+/// The terms of all classes, as a space of choices.
+pub(crate) struct Candidates {
+    /// The classes, in order.
+    pub classes: Vec<Id>,
+    /// The terms of each class, preferred ones first.
+    pub terms: Vec<Vec<Term>>,
+    /// The same as a space.
+    pub space: Space,
+    /// The program's own terms.
+    pub given: Pick,
+    index: HashMap<Id, usize>,
+}
+
+impl Candidates {
+    /// The candidates for the values of a program.
+    pub fn of(program: &ExportedProgram, ingested: &Ingested<'_>, model: &Model, prefer: Prefer) -> Candidates {
+        let egraph = &ingested.egraph;
+        let own = own_terms(program, ingested);
+        let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
+        classes.sort_unstable();
+        let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+        let at = |id: Id| index[&egraph.find(id)];
+        let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
+        let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
+        let mut given: Pick = Vec::with_capacity(classes.len());
+        for &id in &classes {
+            let mut nodes: Vec<(Option<u32>, &Term)> =
+                egraph[id].nodes.iter().map(|t| (own.get(t).copied(), t)).collect();
+            // The program's own in its order, then the others by name.
+            nodes.sort_by(|(a, t), (b, u)| (a.is_none(), a).cmp(&(b.is_none(), b)).then_with(|| t.cmp(u)));
+            if prefer == Prefer::Own && nodes[0].0.is_some() {
+                nodes.truncate(1);
+            }
+            given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
+            let price = |own: Option<u32>, term: &Term| match prefer {
+                Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
+                _ => model.price(egraph, term, id),
+            };
+            let node = |&(own, term): &(Option<u32>, &Term)| {
+                let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
+                if let Term::Leaf(node) = term {
+                    kids.extend(ingested.reads(program, *node).map(at));
+                }
+                Node::new(price(own, term), kids)
+            };
+            space.classes.push(nodes.iter().map(node).collect());
+            terms.push(nodes.into_iter().map(|(_, t)| t.clone()).collect());
+        }
+        let mut roots = HashSet::new();
+        space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
+        Candidates { classes, terms, space, given, index }
+    }
+
+    /// The place of a class.
+    pub fn at(&self, egraph: &Graph<'_>, class: Id) -> usize {
+        self.index[&egraph.find(class)]
+    }
+
+    /// The least price where classes take one of some terms each; `None` if there is no such choice.
+    pub fn price_where(&self, egraph: &Graph<'_>, taken: &[Taken<'_>]) -> Option<u64> {
+        let mut space = self.space.clone();
+        for class in taken.iter().map(|(class, _)| self.at(egraph, *class)).collect::<BTreeSet<usize>>() {
+            let may_take = |term: &Term| taken.iter().any(|(id, may)| self.at(egraph, *id) == class && may(term));
+            let mut terms = self.terms[class].iter();
+            space.classes[class].retain(|_| terms.next().is_some_and(may_take));
+            // A class that is asked for is needed, whether or not it is by itself.
+            if !space.roots.contains(&class) {
+                space.roots.push(class);
+            }
+        }
+        space.price(&space.choose(None, &Effort::default())?)
+    }
+}
+
+/// A class, and which of its terms it may take.
+pub(crate) type Taken<'a> = (Id, Box<dyn Fn(&Term) -> bool + 'a>);
+
 /// Chooses for all outputs and effects of the program; of repeated blocks for one.
 pub(crate) fn extract(
     program: &ExportedProgram,
@@ -47,38 +124,8 @@ pub(crate) fn extract(
     prefer: Prefer,
 ) -> Option<Choice> {
     let egraph = &ingested.egraph;
-    let own = own_terms(program, ingested);
-    let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
-    classes.sort_unstable();
-    let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+    let Candidates { classes, mut terms, mut space, given, index } = Candidates::of(program, ingested, model, prefer);
     let at = |id: Id| index[&egraph.find(id)];
-    let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
-    let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
-    let mut given: Pick = Vec::with_capacity(classes.len());
-    for &id in &classes {
-        let mut nodes: Vec<(Option<u32>, &Term)> = egraph[id].nodes.iter().map(|t| (own.get(t).copied(), t)).collect();
-        // The program's own in its order, then the others by name.
-        nodes.sort_by(|(a, t), (b, u)| (a.is_none(), a).cmp(&(b.is_none(), b)).then_with(|| t.cmp(u)));
-        if prefer == Prefer::Own && nodes[0].0.is_some() {
-            nodes.truncate(1);
-        }
-        given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
-        let price = |own: Option<u32>, term: &Term| match prefer {
-            Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
-            _ => model.price(egraph, term, id),
-        };
-        let node = |&(own, term): &(Option<u32>, &Term)| {
-            let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
-            if let Term::Leaf(node) = term {
-                kids.extend(ingested.reads(program, *node).map(at));
-            }
-            Node::new(price(own, term), kids)
-        };
-        space.classes.push(nodes.iter().map(node).collect());
-        terms.push(nodes.into_iter().map(|(_, t)| t.clone()).collect());
-    }
-    let mut roots = HashSet::new();
-    space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
     let pick = match prefer {
         Prefer::Own => given,
         _ => {

@@ -38,6 +38,19 @@ impl Ingested<'_> {
         let inputs = self.node_at.get(&index).map(|id| program.graph.node(*id).inputs()).unwrap_or_default();
         inputs.into_iter().filter_map(|n| self.class_of.get(&n).copied())
     }
+
+    /// The first node in each class, by the class as it is now.
+    pub fn first_nodes(&self, program: &ExportedProgram) -> HashMap<Id, NodeId> {
+        let mut first = HashMap::new();
+        for id in program.graph.ids() {
+            for classes in [&self.class_of, &self.term_class_of] {
+                if let Some(class) = classes.get(&id) {
+                    first.entry(self.egraph.find(*class)).or_insert(id);
+                }
+            }
+        }
+        first
+    }
 }
 
 pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, model: &Model) -> Ingested<'r> {

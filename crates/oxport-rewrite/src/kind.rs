@@ -4,9 +4,11 @@
 //! checker of proofs have this in common, and neither an e-graph.
 
 use crate::constant::Constant;
+use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
 use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, Op, OpDef, Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
+use std::fmt;
 
 /// What a class yields.
 #[derive(Clone, Debug)]
@@ -46,6 +48,30 @@ impl Kind {
             Kind::List(l) => Arg::List(l.iter().map(Kind::arg).collect::<Option<_>>()?),
             Kind::Unknown => return None,
         })
+    }
+}
+
+/// `f32[s0, 4]`, with strides where it is not contiguous.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, items: &[String]| write!(f, "[{}]", items.join(", "));
+        match self {
+            Kind::Value(Val::Tensor(t)) => {
+                write!(f, "{t}")?;
+                if t.strides != contiguous_strides(&t.sizes) {
+                    f.write_str(" strides ")?;
+                    list(f, &t.strides.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+                }
+                Ok(())
+            }
+            Kind::Value(Val::Int(e) | Val::Float(e) | Val::Bool(e)) => write!(f, "{e}"),
+            Kind::Value(Val::List(l)) => {
+                list(f, &l.iter().map(|v| Kind::Value(v.clone()).to_string()).collect::<Vec<_>>())
+            }
+            Kind::Value(_) | Kind::Unknown => f.write_str("a value that is no tensor and no number"),
+            Kind::Const(c) => write!(f, "{c}"),
+            Kind::List(l) => list(f, &l.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        }
     }
 }
 
@@ -178,13 +204,39 @@ fn arguments(op: &Op, kids: &[&Kind]) -> Option<Vec<Arg<Meta>>> {
     Some(args)
 }
 
+/// What keeps two values from being of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Differs {
+    /// One is a tensor, and the other is not, or they are other numbers or lists.
+    Kind,
+    DType,
+    Device,
+    Rank,
+    /// The size of a dimension, for some sizes in range.
+    Size(usize),
+    /// The stride of a dimension, likewise.
+    Stride(usize),
+}
+
 /// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.
 pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
+    difference(env, a, b).is_none()
+}
+
+/// The first thing in which two types differ.
+pub(crate) fn difference(env: &ShapeEnv, a: &Kind, b: &Kind) -> Option<Differs> {
     let equal = |a: &Expr, b: &Expr| a == b || env.equal(a, b);
-    let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b));
-    match (a, b) {
+    let first = |a: &[Expr], b: &[Expr]| a.iter().zip(b).position(|(a, b)| !equal(a, b));
+    let same = match (a, b) {
         (Kind::Value(Val::Tensor(a)), Kind::Value(Val::Tensor(b))) => {
-            a.dtype == b.dtype && a.device == b.device && all(&a.sizes, &b.sizes) && all(&a.strides, &b.strides)
+            return match () {
+                () if a.dtype != b.dtype => Some(Differs::DType),
+                () if a.device != b.device => Some(Differs::Device),
+                () if a.dim() != b.dim() => Some(Differs::Rank),
+                () => {
+                    first(&a.sizes, &b.sizes).map(Differs::Size).or(first(&a.strides, &b.strides).map(Differs::Stride))
+                }
+            };
         }
         (Kind::Value(Val::Int(a)), Kind::Value(Val::Int(b))) => equal(a, b),
         (Kind::Value(Val::List(a)), Kind::Value(Val::List(b))) => {
@@ -193,5 +245,6 @@ pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
         }
         (Kind::Value(a), Kind::Value(b)) => a == b,
         _ => false,
-    }
+    };
+    (!same).then_some(Differs::Kind)
 }

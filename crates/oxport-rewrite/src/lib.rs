@@ -10,10 +10,13 @@
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
+//! | `search` | the phases |
 //! | `blocks` | repeated blocks, of which one is searched |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
 //! | [`proof`] | what shows that the result is equal, and its checker |
+//! | `why_not` | why a rule did nothing at a value |
+//! | `dump` | the e-graph for other tools |
 //!
 //! Laws: rules are bitwise unless the user allows rounding; only pure nodes are rewritten; names, stack traces, metas
 //! and signature stay where a value stays; the result is never dearer than what was given, by the model; the same
@@ -27,6 +30,7 @@ mod compute;
 pub mod condition;
 mod constant;
 pub mod cost;
+mod dump;
 mod emit;
 mod extract;
 mod family;
@@ -35,25 +39,31 @@ pub mod fuel;
 mod ingest;
 pub mod kind;
 mod log;
+mod matching;
 pub mod proof;
 pub mod rule;
 pub mod rule_text;
 pub mod rules;
 mod scope;
+mod search;
 pub mod term;
 pub mod terms;
 pub mod typing;
+mod why_not;
 
-use blocks::Blocks;
+pub use dump::{ClassData, SerializedGraph, SerializedNode};
+pub use search::{Phase, Stop};
+pub use why_not::{Answer, Question, Reason};
+
 use cost::Model;
-use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
+use egg::{Rewrite, Runner};
 use extract::{Prefer, extract};
 use fuel::Fuel;
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::{Rule, Soundness};
+use search::search;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 use term::Term;
 use typing::{Graph, Typing};
@@ -79,6 +89,8 @@ pub struct Limits {
     pub replay: bool,
     /// The longest time of the search, if one is asked for: the result then depends on the machine.
     pub time: Option<Duration>,
+    /// What is called in front of each round, with the numbers of e-graph nodes and classes.
+    pub progress: Option<fn(usize, usize)>,
 }
 
 impl Default for Limits {
@@ -93,6 +105,7 @@ impl Default for Limits {
             grow: 0.05,
             replay: true,
             time: None,
+            progress: None,
         }
     }
 }
@@ -140,8 +153,32 @@ pub struct Report {
     pub total_ms: f64,
     /// How often each rule added something.
     pub rules: BTreeMap<String, usize>,
+    /// The phases of the search, in order.
+    pub phases: Vec<Phase>,
     /// Nodes that changed, by name: what they were, and what they are.
     pub changed: Vec<(String, String, String)>,
+}
+
+/// What is recorded of a search beside its result.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its terms and steps, in order. They are no proof yet: see [`proof::prove`].
+    pub log: proof::Proof,
+    /// What is asked when it has ended,
+    pub question: Option<Question>,
+    /// and the answer, if the question is about a rule and a node that there are.
+    pub answer: Option<Answer>,
+    /// Whether the e-graph at its end is recorded.
+    pub wants_egraph: bool,
+    /// The e-graph.
+    pub egraph: Option<SerializedGraph>,
+}
+
+impl Record {
+    /// Of a search of which nothing is asked; the log has no steps yet.
+    pub fn new(log: proof::Proof) -> Record {
+        Record { log, question: None, answer: None, wants_egraph: false, egraph: None }
+    }
 }
 
 /// Improves a functional program by [`rules::all`] and further rules, which pass [`Rule::check`].
@@ -157,8 +194,7 @@ pub fn optimize(
     optimize_logged(program, registry, further, limits, None)
 }
 
-/// As [`optimize`]; `log` gets the terms and steps of the search, in order. They are no proof yet: see
-/// [`proof::prove`].
+/// As [`optimize`]; what was done is recorded.
 ///
 /// # Errors
 /// As [`optimize`].
@@ -167,7 +203,7 @@ pub fn optimize_logged(
     registry: &Registry,
     further: &[Rule],
     limits: &Limits,
-    log: Option<&mut proof::Proof>,
+    record: Option<&mut Record>,
 ) -> Result<(ExportedProgram, Report)> {
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
@@ -178,11 +214,11 @@ pub fn optimize_logged(
     let blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
     let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
     let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
-    egraph.analysis.log = log.is_some().then(Vec::new);
+    egraph.analysis.log = record.is_some().then(Vec::new);
     egraph.analysis.fuel = Fuel::new(limits.fuel);
     let searching = Instant::now();
     let blocks = RefCell::new(blocks).into();
-    ingested.egraph = search(egraph, &blocks, program, further, limits, &mut report, start);
+    ingested.egraph = search(egraph, &blocks, further, limits, &mut report, start);
     report.search_ms = ms(searching);
     let extraction = Instant::now();
     let choice = extract(program, &ingested, blocks.borrow().as_ref(), &limits.model, Prefer::Cheap);
@@ -192,100 +228,27 @@ pub fn optimize_logged(
         own.map_or(f64::INFINITY, |own| own.price as f64 / 1e3)
     };
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
-    let result = choice.map(|choice| emit::emit(program, registry, &ingested, &choice)).transpose()?;
+    let result = choice.as_ref().map(|choice| emit::emit(program, registry, &ingested, choice)).transpose()?;
     let result = result.map(|result| (price(&result), result)).filter(|(price, _)| *price <= report.cost_before);
     // What is dearer than it was is not taken.
     let (cost, result) = result.unwrap_or_else(|| (report.cost_before, program.clone()));
     report.cost_after = cost;
     report.nodes_after = result.graph.len();
     report.changed = changes(program, &result);
-    if let (Some(proof), Some(applied)) = (log, ingested.egraph.analysis.log.take()) {
-        log::steps(program, &ingested, &applied, proof);
+    if let (Some(record), Some(applied)) = (record, ingested.egraph.analysis.log.take()) {
+        log::steps(program, &ingested, &applied, &mut record.log);
+        if record.wants_egraph {
+            record.egraph = Some(dump::dump(program, &ingested, &limits.model));
+        }
+        if let (Some(question), Some(choice)) = (&record.question, &choice) {
+            let rules = rules::all().copied().chain(further.iter().copied());
+            let searched = why_not::Search { program, limits, phases: &report.phases, choice, applied: &applied };
+            record.answer = why_not::why_not(&searched, &mut ingested, question, rules);
+        }
     }
     report.total_ms = ms(start);
     Ok((result, report))
 }
-
-/// The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
-fn search<'r>(
-    mut egraph: Graph<'r>,
-    blocks: &Rc<RefCell<Option<Blocks>>>,
-    program: &ExportedProgram,
-    further: &[Rule],
-    limits: &Limits,
-    report: &mut Report,
-    start: Instant,
-) -> Graph<'r> {
-    let registry = egraph.analysis.types.registry;
-    let phase = |mut egraph: Graph<'r>, soundness: Soundness, report: &mut Report| {
-        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
-            .copied()
-            .chain(further.iter().copied())
-            .filter(|r| r.allowed(soundness) && !limits.without.contains(r.name))
-            .map(|r| r.compile(registry))
-            .collect();
-        let nodes = limits.nodes;
-        loop {
-            let shared = blocks.clone();
-            let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(start.elapsed()));
-            let runner =
-                Runner::<Term, Typing<'_>>::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds))
-                    .with_egraph(egraph)
-                    .with_hook(move |runner| {
-                        shared.borrow_mut().iter_mut().for_each(|blocks| blocks.replay(&mut runner.egraph, nodes));
-                        Ok(())
-                    })
-                    .with_iter_limit(limits.iterations)
-                    .with_node_limit(nodes)
-                    .with_time_limit(time)
-                    .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-                    .run(&rules);
-            report.saturated = matches!(runner.stop_reason, Some(StopReason::Saturated));
-            report.iterations += runner.iterations.len();
-            for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
-                *report.rules.entry(rule.to_string()).or_insert(0) += count;
-            }
-            egraph = runner.egraph;
-            let mut blocks = blocks.borrow_mut();
-            let Some(blocks) = blocks.as_mut() else { return egraph };
-            blocks.replay(&mut egraph, nodes);
-            // Copies that have not become what the block has become are searched now.
-            if !blocks.compare(&mut egraph) || !report.saturated {
-                return egraph;
-            }
-        }
-    };
-    egraph = phase(egraph, Soundness::Bitwise, report);
-    if limits.soundness == Soundness::Rounding {
-        egraph = phase(egraph, Soundness::Rounding, report);
-        if limits.model.frozen && egraph.total_number_of_nodes() < limits.nodes {
-            let merged = rules::merge::merge(&mut egraph, &limits.without);
-            let is_new = !merged.is_empty();
-            for (name, count) in merged {
-                *report.rules.entry(name).or_insert(0) += count;
-            }
-            if is_new {
-                egraph = phase(egraph, Soundness::Rounding, report);
-            }
-        }
-    }
-    report.searched = egraph.analysis.searched;
-    for (rule, count) in blocks.borrow().iter().flat_map(|blocks| &blocks.replayed) {
-        report.replayed += count;
-        *report.rules.entry(rule.to_string()).or_insert(0) += count;
-    }
-    let fuel = &egraph.analysis.fuel;
-    (report.applications, report.is_out_of_fuel) = (fuel.used(), fuel.is_out());
-    report.last_rule = fuel.last().map(|rule| rule.to_string());
-    // Where the fuel ends, a round adds nothing.
-    report.saturated &= !report.is_out_of_fuel;
-    report.egraph_nodes = egraph.total_number_of_nodes();
-    report.egraph_classes = egraph.number_of_classes();
-    egraph
-}
-
-/// No limit of time.
-const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// The program after one rule was applied wherever it fires, preferring what the rule made; `None` if it fires nowhere.
 ///

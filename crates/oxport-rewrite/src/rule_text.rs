@@ -158,8 +158,7 @@ impl Block {
         }
         let bound: HashSet<String> = left.vars().iter().map(ToString::to_string).collect();
         for (line, condition) in &self.when {
-            if let Some(v) = variables(condition).into_iter().find(|v| !bound.contains(&format!("?{v}"))) {
-                let condition = format!("{condition:?}").replace('"', "");
+            if let Some(v) = condition.variables().into_iter().find(|v| !bound.contains(&format!("?{v}"))) {
                 return Err(fail(*line, format!("{condition}: the left side has no ?{v}")));
             }
         }
@@ -265,9 +264,4 @@ fn conditions(text: &'static str) -> Result<Vec<Condition>, String> {
             (more, None) => return Err(format!("expected a comma, got `{more}`")),
         };
     }
-}
-
-/// The variables of a condition, from how it prints: strings are variables.
-fn variables(condition: &Condition) -> Vec<String> {
-    format!("{condition:?}").split('"').skip(1).step_by(2).map(str::to_string).collect()
 }

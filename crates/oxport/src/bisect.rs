@@ -80,10 +80,11 @@ impl Toolchain {
         }
         let mut trace = Trace::of(opt, &limits.model)?;
         let (_, report) = self.optimize_traced(&start, opt, &with(Some(bad.0)), Some(&mut trace))?;
+        let log = trace.search.log;
         // A step whose terms cannot be written is not in the log: then there is none to show.
-        let is_logged = trace.log.steps.len() == report.applications;
-        let step: Vec<Step> = trace.log.steps.last().filter(|_| is_logged).cloned().into_iter().collect();
-        let step = Proof { steps: step, ..trace.log };
+        let is_logged = log.steps.len() == report.applications;
+        let step: Vec<Step> = log.steps.last().filter(|_| is_logged).cloned().into_iter().collect();
+        let step = Proof { steps: step, ..log };
         found.failure = Some(failure);
         found.culprit = Some(Culprit {
             number: bad.0,

@@ -154,7 +154,8 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
         Tolerance::Elementwise { rtol, atol } => atol + rtol * b.abs(),
         Tolerance::Exact => 0.0,
     };
-    let (mut worst, mut at, mut over) = (-1.0, 0, 0);
+    // Of equal errors that of an element which differs: −0 is not 0, without an error.
+    let (mut worst, mut at, mut over) = ((-1.0, false), 0, 0);
     for (i, (&a, &b)) in got.iter().zip(want).enumerate() {
         let same_bits = a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         let error = if a == b || !a.is_finite() { 0.0 } else { (a - b).abs() };
@@ -163,16 +164,19 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
             _ => error > bound(b),
         };
         over += usize::from(is_over);
-        if error > worst {
-            (worst, at) = (error, i);
+        if (error, is_over) > worst {
+            (worst, at) = ((error, is_over), i);
         }
     }
     if got.is_empty() {
         return equal("0 elements".to_string());
     }
+    let (worst, _) = worst;
     let (a, b) = (got[at], want[at]);
+    let number = |x: f64| if x == 0.0 { x.to_string() } else { format!("{x:e}") };
+    let (expected, given) = (number(b), number(a));
     let detail = format!(
-        "worst element {}: expected {b:e}, got {a:e}, error {worst:.3e} (allowed {:.3e}, largest {largest:.3e})",
+        "worst element {}: expected {expected}, got {given}, error {worst:.3e} (allowed {:.3e}, largest {largest:.3e})",
         at / parts,
         bound(b)
     );

@@ -11,6 +11,8 @@ use crate::validate::Validation;
 use crate::{Checked, Refused, Report};
 use crate::{Diagnostic, ExportedProgram, Val};
 use oxport_pt2::scan::Finding;
+#[cfg(feature = "rewrite")]
+use oxport_rewrite::{Answer, Phase, Reason};
 use serde_json::{Value, json};
 
 /// What `info` found; docs/cli.md has the keys.
@@ -101,8 +103,42 @@ pub fn optimization(report: &Report, validated: Option<&Validation>) -> Value {
         "extract_ms": report.extract_ms,
         "total_ms": report.total_ms,
         "rules": report.rules,
+        "phases": report.phases.iter().map(phase).collect::<Value>(),
         "validated": validated.map(Validation::is_agreement),
         "validation": validated.map(validation),
+    })
+}
+
+/// A phase of a search.
+#[cfg(feature = "rewrite")]
+fn phase(phase: &Phase) -> Value {
+    json!({
+        "name": phase.name,
+        "rounds": phase.rounds,
+        "rules": phase.rules,
+        "replayed": phase.replayed,
+        "nodes": phase.nodes,
+        "classes": phase.classes,
+        "stop": phase.stop.name(),
+        "ms": phase.ms,
+    })
+}
+
+/// Why a rule did nothing at a value: `{rule, node, reason, lines, cost, cost_with}`. The costs are nanoseconds, of a
+/// rule whose result was not chosen.
+#[cfg(feature = "rewrite")]
+pub fn answer(answer: &Answer) -> Value {
+    let (cost, cost_with) = match answer.reason {
+        Reason::Dearer { chosen, with } => (Some(chosen), with),
+        _ => (None, None),
+    };
+    json!({
+        "rule": answer.question.rule,
+        "node": answer.question.node,
+        "reason": answer.reason.name(),
+        "lines": answer.lines,
+        "cost": cost,
+        "cost_with": cost_with,
     })
 }
 

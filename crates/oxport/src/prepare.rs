@@ -125,8 +125,8 @@ impl Toolchain {
         let before = Sharing::of(program);
         let start = Instant::now();
         let limits = &Limits { soundness, ..limits.clone() };
-        let log = trace.as_deref_mut().map(|t| &mut t.log);
-        let (mut program, mut report) = optimize_logged(program, &self.registry, &self.rules, limits, log)?;
+        let record = trace.as_deref_mut().map(|t| &mut t.search);
+        let (mut program, mut report) = optimize_logged(program, &self.registry, &self.rules, limits, record)?;
         let left = limits.time.map_or(FOLD_TIME, |time| time.saturating_sub(start.elapsed()).min(FOLD_TIME));
         if let Some(trace) = trace.as_deref_mut() {
             let mut unfolded = program.clone();

@@ -1,15 +1,16 @@
 //! Proofs of optimization: made together with the optimized program, and checked without it.
 
-use crate::{Error, ExportedProgram, Limits, Model, Opt, ReadLimits, Report, Result, Target, Toolchain};
+use crate::{Error, ExportedProgram, Limits, Model, Opt, ReadLimits, Report, Result, Target, Toolchain, suggest};
 use oxport_ir::{Registry, Value};
-use oxport_rewrite::proof::{self, Checked, Context, Fold, Proof, Refused, Rules, Start};
+use oxport_rewrite::proof::{self, Checked, Context, Fold, Optimization, Proof, Refused, Rules, Start};
+use oxport_rewrite::{Answer, Question, Record, SerializedGraph, rules};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What an optimization did, for its proof.
+/// What an optimization did.
 pub(crate) struct Trace {
-    /// The steps of the search.
-    pub log: Proof,
+    /// What the search did, and what was asked of it.
+    pub search: Record,
     /// The program before constants were computed.
     pub unfolded: Option<ExportedProgram>,
     /// What was computed.
@@ -17,9 +18,6 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    fn new(rules: Rules, start: Start, frozen: bool) -> Trace {
-        Trace { log: Proof::new(rules, start, frozen), unfolded: None, folds: Vec::new() }
-    }
     /// The trace of an optimization that has not begun.
     pub fn of(opt: Opt, model: &Model) -> Result<Trace> {
         let rules = match opt {
@@ -31,12 +29,42 @@ impl Trace {
             Target::Aten => Start::Aten,
             Target::Cpu => Start::Cpu,
         };
-        Ok(Trace::new(rules, start, model.frozen))
+        let search = Record::new(Proof::new(rules, start, model.frozen));
+        Ok(Trace { search, unfolded: None, folds: Vec::new() })
     }
     /// The same before anything was done.
     pub fn anew(&self, frozen: bool) -> Trace {
-        Trace::new(self.log.rules, self.log.start, frozen)
+        let log = Proof::new(self.search.log.rules, self.search.log.start, frozen);
+        let Record { question, wants_egraph, .. } = self.search.clone();
+        let search = Record { question, wants_egraph, ..Record::new(log) };
+        Trace { search, unfolded: None, folds: Vec::new() }
     }
+}
+
+/// What is asked of an optimization beside its result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inquiry {
+    /// Whether a proof is wanted.
+    pub proof: bool,
+    /// Why a rule did nothing at the value of a node of the program made functional.
+    pub why_not: Option<Question>,
+    /// The steps of the value of a node of that program or of the result, by its name.
+    pub steps_of: Option<String>,
+    /// Whether the e-graph at the end of the search is wanted.
+    pub egraph: bool,
+}
+
+/// What was asked, and is known then.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The proof, or why there is none.
+    pub proof: Option<std::result::Result<Proof, Refused>>,
+    /// Why a rule did nothing at a value.
+    pub why_not: Option<Answer>,
+    /// The steps of a value, as those of a proof.
+    pub steps: Option<Proof>,
+    /// The e-graph.
+    pub egraph: Option<SerializedGraph>,
 }
 
 /// The longest time to compute the constants of a proof.
@@ -55,14 +83,57 @@ impl Toolchain {
         opt: Opt,
         limits: &Limits,
     ) -> Result<(ExportedProgram, Report, Result<Proof, Refused>)> {
+        let inquiry = Inquiry { proof: true, ..Inquiry::default() };
+        let (result, report, found) = self.optimize_asked(program, opt, limits, &inquiry)?;
+        Ok((result, report, found.proof.expect("law: a proof was asked for")))
+    }
+
+    /// As [`Toolchain::optimize_with_proof`], with what is asked.
+    ///
+    /// # Errors
+    /// As [`Toolchain::optimize`]; there is no rule or node of a name that is asked about; the steps of a value are not
+    /// known, since the program has something that proofs do not cover.
+    pub fn optimize_asked(
+        &self,
+        program: &ExportedProgram,
+        opt: Opt,
+        limits: &Limits,
+        inquiry: &Inquiry,
+    ) -> Result<(ExportedProgram, Report, Findings)> {
         let mut trace = Trace::of(opt, &limits.model)?;
-        let program = self.start_of(program, trace.log.start)?;
-        let (result, report) = self.optimize_traced(&program, opt, limits, Some(&mut trace))?;
-        let proof = self.with_context(&|context| {
-            let unfolded = trace.unfolded.as_ref().unwrap_or(&program);
-            proof::prove(context, &program, unfolded, &result, &trace.log, &trace.folds)
-        });
-        Ok((result, report, proof))
+        let start = self.start_of(program, trace.search.log.start)?;
+        if let Some(question) = &inquiry.why_not {
+            self.require_rule(&question.rule)?;
+            require_node(&[&start], &question.node)?;
+        }
+        (trace.search.question, trace.search.wants_egraph) = (inquiry.why_not.clone(), inquiry.egraph);
+        // What nobody asks for is not recorded.
+        let recorded = (*inquiry != Inquiry::default()).then_some(&mut trace);
+        let (result, report) = self.optimize_traced(&start, opt, limits, recorded)?;
+        let unfolded = trace.unfolded.as_ref().unwrap_or(&start);
+        let (log, folds) = (&trace.search.log, &trace.folds[..]);
+        let done = Optimization { start: &start, unfolded, result: &result, log, folds };
+        let mut found = Findings::default();
+        if inquiry.proof {
+            found.proof = Some(self.with_context(&|context| proof::prove(context, done)));
+        }
+        if let Some(node) = &inquiry.steps_of {
+            require_node(&[&result, &start], node)?;
+            let steps = self.with_context(&|context| proof::steps_of(context, done, node));
+            let refused = |refused| oxport_ir::Error::unsupported(format!("the steps of `{node}`: {refused}"));
+            found.steps = steps.map_err(refused)?;
+        }
+        (found.why_not, found.egraph) = (trace.search.answer, trace.search.egraph);
+        Ok((result, report, found))
+    }
+
+    /// An error unless there is a rule of that name.
+    fn require_rule(&self, name: &str) -> Result<()> {
+        let names: Vec<String> = rules::names().chain(self.rules.iter().map(|r| r.name.to_string())).collect();
+        match names.iter().any(|known| known == name) {
+            true => Ok(()),
+            false => Err(Error::usage(format!("`{name}` is the name of no rule{}", suggest::similar(&names, name)))),
+        }
     }
 
     /// Checks that a proof shows that `after` is `before`, optimized: outputs, mutations and effects are equal, in
@@ -124,6 +195,16 @@ impl Toolchain {
             }
         }
         Ok((result, report))
+    }
+}
+
+/// An error unless one of the programs has a node of that name.
+fn require_node(programs: &[&ExportedProgram], name: &str) -> Result<()> {
+    let names: Vec<String> =
+        programs.iter().flat_map(|p| p.graph.nodes()).map(|(_, node)| node.name.to_string()).collect();
+    match names.iter().any(|known| known == name) {
+        true => Ok(()),
+        false => Err(Error::usage(format!("`{name}` is the name of no node{}", suggest::similar(&names, name)))),
     }
 }
 

@@ -26,3 +26,9 @@ pub fn name<'a>(names: impl IntoIterator<Item = &'a str>, wrong: &str) -> Option
     let near = names.into_iter().map(|name| (strsim::osa_distance(name, wrong), name)).filter(|(d, _)| *d <= 2);
     near.min_by_key(|(d, _)| *d).map(|(_, name)| name)
 }
+
+/// What a message says of a name that is close to a wrong one.
+pub fn similar(names: &[String], wrong: &str) -> String {
+    let near = name(names.iter().map(String::as_str), wrong);
+    near.map_or(String::new(), |name| format!("; similar: {name}"))
+}

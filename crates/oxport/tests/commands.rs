@@ -17,6 +17,8 @@ mod inputs;
 mod messages;
 #[path = "commands/pages.rs"]
 mod pages;
+#[path = "commands/questions.rs"]
+mod questions;
 #[path = "commands/rewriting.rs"]
 mod rewriting;
 #[cfg(feature = "score")]

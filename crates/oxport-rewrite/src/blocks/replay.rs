@@ -4,9 +4,10 @@
 
 use super::{Blocks, Class, Run};
 use crate::applier::Typed;
+use crate::matching::parts;
 use crate::term::Term;
 use crate::typing::{Data, Graph};
-use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, Subst};
+use egg::{Id, Language, Pattern, Subst};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,19 +19,8 @@ fn found(graph: &Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, run: &Run, c
         // As it was when it was matched: what is one class now may have been two.
         at_copy.insert(var, run.image(*subst.get(var)?, copy)?);
     }
-    Some((instance(graph, &pattern.ast, &at_copy)?, at_copy))
-}
-
-/// The class of a pattern's term, if it is in the graph.
-fn instance(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Option<Id> {
-    let mut ids: Vec<Id> = Vec::new();
-    for node in pattern.as_ref() {
-        ids.push(match node {
-            ENodeOrVar::Var(v) => *subst.get(*v)?,
-            ENodeOrVar::ENode(term) => graph.lookup(term.clone().map_children(|k| ids[usize::from(k)]))?,
-        });
-    }
-    ids.pop()
+    let class = parts(graph, &pattern.ast, &|v| at_copy.get(v).copied()).pop().flatten()?;
+    Some((class, at_copy))
 }
 
 impl Run {

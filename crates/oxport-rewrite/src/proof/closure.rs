@@ -41,6 +41,16 @@ pub struct Closure<H> {
     edges: Vec<Option<(TermId, Reason)>>,
     /// Unions that are yet to be made.
     open: Vec<(TermId, TermId, Reason)>,
+    /// What unions changed, where they may be taken back.
+    trail: Option<Vec<Change>>,
+}
+
+/// What a union changed.
+enum Change {
+    /// A class was taken into another one, which had so many members and users.
+    Joined { to: TermId, from: TermId, members: usize, users: usize },
+    /// A term stands for those of the same head and equal arguments.
+    Named(u32, Box<[TermId]>),
 }
 
 /// A class that was taken into another one: the one that stays, and the one that is no more.
@@ -66,6 +76,32 @@ impl<H: Clone + Eq + Hash> Closure<H> {
             users: Vec::new(),
             edges: Vec::new(),
             open: Vec::new(),
+            trail: None,
+        }
+    }
+
+    /// From now on unions can be taken back; then there is no explanation of what is equal.
+    pub fn keep_trail(&mut self) {
+        self.trail = Some(Vec::new());
+    }
+
+    /// How many changes were made, for [`undo`](Closure::undo).
+    pub fn changes(&self) -> usize {
+        self.trail.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Takes back all unions since there were so many changes; terms must not have been added since.
+    pub fn undo(&mut self, changes: usize) {
+        for change in self.trail.iter_mut().flat_map(|trail| trail.drain(changes..).rev()) {
+            match change {
+                Change::Joined { to, from, members, users } => {
+                    let members = self.members[to as usize].split_off(members);
+                    members.iter().for_each(|&member| self.parents[member as usize] = from);
+                    self.members[from as usize] = members;
+                    self.users[from as usize] = self.users[to as usize].split_off(users);
+                }
+                Change::Named(head, args) => drop(self.classes.remove(&(head, args))),
+            }
         }
     }
 
@@ -173,9 +209,16 @@ impl<H: Clone + Eq + Hash> Closure<H> {
             if weight(from) > weight(to) {
                 (from, to, a, b) = (to, from, b, a);
             }
-            self.turn(a);
-            self.edges[a as usize] = Some((b, reason));
-            self.parents[from as usize] = to;
+            match &mut self.trail {
+                Some(trail) => {
+                    let (members, users) = (self.members[to as usize].len(), self.users[to as usize].len());
+                    trail.push(Change::Joined { to, from, members, users });
+                }
+                None => {
+                    self.turn(a);
+                    self.edges[a as usize] = Some((b, reason));
+                }
+            }
             let members = std::mem::take(&mut self.members[from as usize]);
             for &member in &members {
                 self.parents[member as usize] = to;
@@ -185,7 +228,13 @@ impl<H: Clone + Eq + Hash> Closure<H> {
                 let key = self.canonical(&self.terms[user as usize]);
                 match self.classes.entry(key) {
                     Entry::Occupied(equal) => self.open.push((*equal.get(), user, Reason::Congruence)),
-                    Entry::Vacant(vacant) => drop(vacant.insert(user)),
+                    Entry::Vacant(vacant) => {
+                        if let Some(trail) = &mut self.trail {
+                            let (head, args) = vacant.key().clone();
+                            trail.push(Change::Named(head, args));
+                        }
+                        vacant.insert(user);
+                    }
                 }
                 self.users[to as usize].push(user);
             }
@@ -207,6 +256,15 @@ impl<H: Clone + Eq + Hash> Closure<H> {
     /// The numbers of the equations that make each of some pairs equal; those of pairs that are not equal are not among
     /// them.
     pub fn explain(&self, pairs: impl IntoIterator<Item = (TermId, TermId)>) -> BTreeSet<u32> {
+        self.explain_until(pairs, &|_| false)
+    }
+
+    /// As [`explain`](Closure::explain), without what makes arguments equal that are in a class for which `ends` holds.
+    pub fn explain_until(
+        &self,
+        pairs: impl IntoIterator<Item = (TermId, TermId)>,
+        ends: &dyn Fn(TermId) -> bool,
+    ) -> BTreeSet<u32> {
         let mut given = BTreeSet::new();
         let (mut open, mut seen): (Vec<_>, HashSet<TermId>) = (pairs.into_iter().collect(), HashSet::new());
         while let Some((a, b)) = open.pop() {
@@ -217,7 +275,8 @@ impl<H: Clone + Eq + Hash> Closure<H> {
                     Reason::Given(number) => drop(given.insert(number)),
                     Reason::Congruence => {
                         let (x, y) = (&self.terms[id as usize].1, &self.terms[up as usize].1);
-                        open.extend(x.iter().copied().zip(y.iter().copied()).filter(|(x, y)| x != y));
+                        let pairs = x.iter().copied().zip(y.iter().copied());
+                        open.extend(pairs.filter(|(x, y)| x != y && !ends(self.find(*x))));
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The steps of a proof for people.
 
-use super::text::{Entry, Proof, Step, Value};
+use super::text::{Entry, Proof, Step};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -64,7 +64,13 @@ fn write_term(proof: &Proof, i: u32, depth: usize, text: &mut String) {
     let Some(entry) = proof.terms.get(i as usize) else { return text.push('?') };
     let (open, args, close) = match entry {
         Entry::Node(name) | Entry::Constant(name) => return text.push_str(name),
-        Entry::Value(value) => return write_value(value, text),
+        Entry::Value(value) => {
+            let _ = match value.constant() {
+                Some(constant) => write!(text, "{constant}"),
+                None => write!(text, "?"),
+            };
+            return;
+        }
         Entry::Call(op, args) => {
             text.push_str(op.strip_prefix("aten::").unwrap_or(op));
             ('(', &args[..], ')')
@@ -89,19 +95,4 @@ fn write_term(proof: &Proof, i: u32, depth: usize, text: &mut String) {
         }
     }
     text.push(close);
-}
-
-fn write_value(value: &Value, text: &mut String) {
-    let _ = match value {
-        Value::None => write!(text, "None"),
-        Value::Int(n) => write!(text, "{n}"),
-        Value::Float(x) => write!(text, "{x:?}"),
-        Value::Bits(bits) => write!(text, "{:?}", f64::from_bits(*bits)),
-        Value::Bool(b) => write!(text, "{}", if *b { "True" } else { "False" }),
-        Value::Complex(re, im) => write!(text, "({:?}, {:?})", f64::from_bits(*re), f64::from_bits(*im)),
-        Value::Str(s) => write!(text, "{s:?}"),
-        Value::Dtype(s) | Value::Layout(s) | Value::MemoryFormat(s) => write!(text, "{s}"),
-        Value::Device(kind, None) => write!(text, "{kind}"),
-        Value::Device(kind, Some(i)) => write!(text, "{kind}:{i}"),
-    };
 }

@@ -36,7 +36,7 @@ mod text;
 pub use check::{Checked, Refused, check};
 pub use explain::{explain, nodes};
 pub use fold::Evaluate;
-pub use prove::{Fold, prove};
+pub use prove::{Fold, Optimization, prove, steps_of};
 pub use text::{Digest, Entry, Proof, Rules, Start, Step, Value};
 
 use crate::rule::Rule;

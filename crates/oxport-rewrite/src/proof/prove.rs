@@ -17,7 +17,7 @@ use super::store::{Head, Store};
 use super::text::{Digest, Entry, Proof, Rules, Step, Value};
 use super::{Context, Refusal};
 use oxport_ir::{ExportedProgram, InputKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A node that became a constant.
@@ -44,6 +44,16 @@ impl Made {
             Made::Fold { term, to, .. } => vec![(*term, *to)],
         }
     }
+    /// What a side has beside what its variables stand for.
+    fn parts(&self, store: &Store<'_>, is_before: bool) -> impl Iterator<Item = TermId> {
+        let sides = self.equations().into_iter().map(move |(a, b)| if is_before { a } else { b });
+        let variables: HashSet<TermId> = match self {
+            Made::Rule { with, .. } => with.values().copied().collect(),
+            Made::Merge { .. } | Made::Fold { .. } => HashSet::new(),
+        };
+        let parts = reachable(store, sides, &|id| variables.contains(&id));
+        parts.into_iter().filter(move |part| !variables.contains(part))
+    }
     fn terms(&self) -> Vec<TermId> {
         let mut terms: Vec<TermId> = self.equations().into_iter().flat_map(|(a, b)| [a, b]).collect();
         if let Made::Rule { with, .. } = self {
@@ -53,62 +63,120 @@ impl Made {
     }
 }
 
-/// The most steps times terms for which steps are left out one by one.
-const MOST_TRIED: usize = 30_000_000;
+/// An optimization whose steps are asked for.
+#[derive(Clone, Copy)]
+pub struct Optimization<'a> {
+    /// The program before.
+    pub start: &'a ExportedProgram,
+    /// The result before its constants were computed.
+    pub unfolded: &'a ExportedProgram,
+    /// The result.
+    pub result: &'a ExportedProgram,
+    /// All steps of the search, in order.
+    pub log: &'a Proof,
+    /// The nodes of `unfolded` that were computed.
+    pub folds: &'a [Fold],
+}
 
-/// The proof that `result` is `start`, optimized. `log` has all steps of the search in order, and of `unfolded` the
-/// nodes `folds` were computed.
+/// The proof that the result is the program before, optimized.
 ///
 /// # Errors
 /// The checker does not accept it: the program has something that proofs do not cover.
-pub fn prove(
-    context: Context<'_>,
-    start: &ExportedProgram,
-    unfolded: &ExportedProgram,
-    result: &ExportedProgram,
-    log: &Proof,
-    folds: &[Fold],
-) -> Result<Proof, Refused> {
-    let mut store = Store::new(context.registry, start.env.clone());
-    let before = program::first(&mut store, start)?;
-    constants(&mut store, result);
-    let mut made = steps(&mut store, start, &before, log);
-    for (number, step) in (0..).zip(&made) {
-        step.equations().into_iter().for_each(|(a, b)| store.unite(a, b, number));
-    }
-    let first = First::of(start);
-    let names = names(start, &before);
-    if !folds.is_empty() {
-        let middle = program::second(&mut store, &first, unfolded)?;
-        for fold in folds {
-            let node = unfolded.graph.find(&fold.node).and_then(|id| middle.values.get(&id).copied());
-            let constant = store.closure.find_term(&Head::Constant(fold.constant.clone()), &[]);
-            if let (Some(term), Some(to)) = (node.map(|term| named(&mut store, &names, term)), constant) {
-                store.unite(term, to, made.len() as u32);
-                made.push(Made::Fold { term, constant: fold.constant.clone(), to });
-            }
-        }
-    }
-    let after = program::second(&mut store, &first, result)?;
-    if same_terms(&store, (start, &before), (result, &after)).is_err() {
-        identities(&mut store, &context, log.rules, &after, &mut made)?;
-    }
-    let goals = |before: &Terms, after: &Terms| -> Vec<(TermId, TermId)> {
-        let pairs = before.outputs.iter().zip(&after.outputs).chain(before.effects.iter().zip(&after.effects));
-        pairs.map(|(a, b)| (*a, *b)).collect()
-    };
-    let goals = goals(&before, &after);
-    let needed = leave_out(&store, &made, &goals, store.closure.explain(goals.iter().copied()));
-    let writer = Writer { store: &store, names: &names, start, result, log };
-    let cut = writer.proof(&made, &needed)?;
-    match check(context, start, result, &cut) {
+pub fn prove(context: Context<'_>, done: Optimization<'_>) -> Result<Proof, Refused> {
+    let closed = Closed::new(context, done)?;
+    let (store, made) = (&closed.store, &closed.made);
+    let needed = leave_out(store, made, &closed.goals, store.closure.explain(closed.goals.iter().copied()));
+    let writer = closed.writer();
+    let cut = writer.proof(made, &needed)?;
+    match check(context, done.start, done.result, &cut) {
         Ok(_) => Ok(cut),
         // A condition may ask for more than equality: what is certain or finite by another step.
         Err(refused) if refused.step.is_some() => {
-            let all = writer.proof(&made, &(0..made.len() as u32).collect())?;
-            check(context, start, result, &all).map(|_| all).map_err(|_| refused)
+            let all = writer.proof(made, &(0..made.len() as u32).collect())?;
+            check(context, done.start, done.result, &all).map(|_| all).map_err(|_| refused)
         }
         Err(refused) => Err(refused),
+    }
+}
+
+/// The steps of one value, of the result or of the program before, as those of a proof: from what it was to what it is.
+/// What its operands went through is theirs, where they are values of the result. If it is in one of the programs only,
+/// the steps whose right side made it, or whose left side it is in. `None` if no program has such a node.
+///
+/// # Errors
+/// The program has something that proofs do not cover.
+pub fn steps_of(context: Context<'_>, done: Optimization<'_>, node: &str) -> Result<Option<Proof>, Refused> {
+    let closed = Closed::new(context, done)?;
+    let value = |p: &ExportedProgram, terms: &Terms| p.graph.find(node).and_then(|id| terms.values.get(&id).copied());
+    let (old, new) = (value(done.start, &closed.before), value(done.result, &closed.after));
+    let Some(term) = new.or(old) else { return Ok(None) };
+    let closure = &closed.store.closure;
+    let equal = |terms: &Terms| terms.values.values().copied().filter(|&other| closure.equal(term, other)).min();
+    let is_there = |side: Option<TermId>| side.filter(|&side| closure.equal(side, term));
+    let (was, is) = (is_there(old).or_else(|| equal(&closed.before)), is_there(new).or_else(|| equal(&closed.after)));
+    let steps = match was.zip(is) {
+        Some(pair) => {
+            let values: HashSet<TermId> = closed.after.values.values().map(|&value| closure.find(value)).collect();
+            closure.explain_until([pair], &|class| values.contains(&class))
+        }
+        None => {
+            let is_about = |number: &u32| {
+                let step = closed.made.get(*number as usize);
+                step.is_some_and(|step| step.parts(&closed.store, was.is_some()).any(|part| closure.equal(part, term)))
+            };
+            closure.explain(closed.goals.iter().copied()).into_iter().filter(is_about).collect()
+        }
+    };
+    Ok(Some(closed.writer().proof(&closed.made, &steps)?))
+}
+
+/// All equations of an optimization, united, over terms of both programs.
+struct Closed<'a> {
+    store: Store<'a>,
+    done: Optimization<'a>,
+    names: HashMap<TermId, Arc<str>>,
+    made: Vec<Made>,
+    before: Terms,
+    after: Terms,
+    /// Outputs and effects of both programs.
+    goals: Vec<(TermId, TermId)>,
+}
+
+impl<'a> Closed<'a> {
+    fn new(context: Context<'a>, done: Optimization<'a>) -> Result<Closed<'a>, Refused> {
+        let Optimization { start, unfolded, result, log, folds } = done;
+        let mut store = Store::new(context.registry, start.env.clone());
+        let before = program::first(&mut store, start)?;
+        constants(&mut store, result);
+        let mut made = steps(&mut store, start, &before, log);
+        for (number, step) in (0..).zip(&made) {
+            step.equations().into_iter().for_each(|(a, b)| store.unite(a, b, number));
+        }
+        let first = First::of(start);
+        let names = names(start, &before);
+        if !folds.is_empty() {
+            let middle = program::second(&mut store, &first, unfolded)?;
+            for fold in folds {
+                let node = unfolded.graph.find(&fold.node).and_then(|id| middle.values.get(&id).copied());
+                let constant = store.closure.find_term(&Head::Constant(fold.constant.clone()), &[]);
+                if let (Some(term), Some(to)) = (node.map(|term| named(&mut store, &names, term)), constant) {
+                    store.unite(term, to, made.len() as u32);
+                    made.push(Made::Fold { term, constant: fold.constant.clone(), to });
+                }
+            }
+        }
+        let after = program::second(&mut store, &first, result)?;
+        if same_terms(&store, (start, &before), (result, &after)).is_err() {
+            identities(&mut store, &context, log.rules, &after, &mut made)?;
+        }
+        let pairs = before.outputs.iter().zip(&after.outputs).chain(before.effects.iter().zip(&after.effects));
+        let goals = pairs.map(|(a, b)| (*a, *b)).collect();
+        Ok(Closed { store, done, names, made, before, after, goals })
+    }
+
+    fn writer(&self) -> Writer<'_, 'a> {
+        let Optimization { start, result, log, .. } = self.done;
+        Writer { store: &self.store, names: &self.names, start, result, log }
     }
 }
 
@@ -182,40 +250,81 @@ fn bind(store: &Store<'_>, left: &Pattern, term: TermId) -> Option<Substitution>
     left.is_instance(store, term, &with, &mut None).then_some(with)
 }
 
-/// The steps of a set that suffice for all goals, such that none of them can be left out.
-fn leave_out(store: &Store<'_>, made: &[Made], goals: &[(TermId, TermId)], mut needed: BTreeSet<u32>) -> BTreeSet<u32> {
-    let roots = needed.iter().filter_map(|&n| made.get(n as usize)).flat_map(Made::terms);
-    let roots = roots.chain(goals.iter().flat_map(|&(a, b)| [a, b]));
-    let terms = reachable(store, roots, &|_| false);
-    if needed.len().saturating_mul(terms.len()) > MOST_TRIED {
+/// The steps of a set that suffice for all goals, such that none of them can be left out; earlier ones are left out
+/// first.
+fn leave_out(store: &Store<'_>, made: &[Made], goals: &[(TermId, TermId)], needed: BTreeSet<u32>) -> BTreeSet<u32> {
+    let steps: Vec<Numbered> = needed.iter().filter_map(|&n| Some((n, made.get(n as usize)?.equations()))).collect();
+    let pairs = steps.iter().flat_map(|(_, equations)| equations).chain(goals);
+    let terms = reachable(store, pairs.flat_map(|&(a, b)| [a, b]), &|_| false);
+    let mut closure: Closure<&Head> = Closure::new();
+    let mut ids: HashMap<TermId, TermId> = HashMap::with_capacity(terms.len());
+    for &term in &terms {
+        let (head, args) = store.closure.term(term);
+        let args: Vec<TermId> = args.iter().map(|a| ids[a]).collect();
+        ids.insert(term, closure.add(head, &args));
+    }
+    closure.keep_trail();
+    let renamed = |pairs: &[(TermId, TermId)]| pairs.iter().map(|(a, b)| (ids[a], ids[b])).collect::<Vec<_>>();
+    let steps: Vec<Numbered> = steps.iter().map(|(n, pairs)| (*n, renamed(pairs))).collect();
+    let mut cut = Cut { closure, goals: renamed(goals), kept: BTreeSet::new(), work: 0 };
+    let start = cut.closure.changes();
+    cut.add(&steps);
+    if !cut.suffices() {
         return needed;
     }
-    let suffice = |steps: &BTreeSet<u32>| {
-        let mut closure: Closure<u32> = Closure::new();
-        let mut ids: HashMap<TermId, TermId> = HashMap::with_capacity(terms.len());
-        let mut heads: HashMap<&Head, u32> = HashMap::new();
-        for &term in &terms {
-            let (head, args) = store.closure.term(term);
-            let next = heads.len() as u32;
-            let head = *heads.entry(head).or_insert(next);
-            let args: Vec<TermId> = args.iter().map(|a| ids[a]).collect();
-            ids.insert(term, closure.add(head, &args));
-        }
-        for (a, b) in steps.iter().filter_map(|&n| made.get(n as usize)).flat_map(Made::equations) {
-            closure.unite(ids[&a], ids[&b], 0);
-        }
-        goals.iter().all(|(a, b)| closure.equal(ids[a], ids[b]))
-    };
-    if !suffice(&needed) {
-        return needed;
+    cut.closure.undo(start);
+    cut.keep(&steps);
+    cut.kept
+}
+
+/// A step by its number, and what it makes equal.
+type Numbered = (u32, Vec<(TermId, TermId)>);
+
+/// A set of steps while it is cut down: what is in the closure counts as there.
+struct Cut<'a> {
+    closure: Closure<&'a Head>,
+    goals: Vec<(TermId, TermId)>,
+    kept: BTreeSet<u32>,
+    /// How much was changed in the closure.
+    work: usize,
+}
+
+/// How much may be changed in a closure to find what can be left out: each step that is added to those before it may
+/// make all behind it equal once more.
+const MOST_WORK: usize = 1_000_000;
+
+impl Cut<'_> {
+    fn suffices(&self) -> bool {
+        self.goals.iter().all(|&(a, b)| self.closure.equal(a, b))
     }
-    for step in needed.clone() {
-        needed.remove(&step);
-        if !suffice(&needed) {
-            needed.insert(step);
-        }
+
+    fn add(&mut self, steps: &[Numbered]) {
+        let before = self.closure.changes();
+        steps.iter().flat_map(|(_, pairs)| pairs).for_each(|&(a, b)| drop(self.closure.unite(a, b, 0)));
+        self.work += self.closure.changes() - before;
     }
-    needed
+
+    /// Keeps of some steps, which suffice with what is there, those that are needed beside it; these are there then.
+    /// (QuickXplain: halves are left out as a whole where they can be, and each step is added as often as there are
+    /// halvings, not once for each other step.) Where that is too much work, all are kept.
+    fn keep(&mut self, steps: &[Numbered]) {
+        if self.suffices() {
+            return;
+        }
+        if steps.len() == 1 || self.work > MOST_WORK {
+            self.kept.extend(steps.iter().map(|(number, _)| number));
+            return self.add(steps);
+        }
+        let (first, second) = steps.split_at(steps.len() / 2);
+        let start = self.closure.changes();
+        self.add(second);
+        self.keep(first);
+        self.closure.undo(start);
+        let is_kept = |(number, _): &&Numbered| self.kept.contains(number);
+        let kept: Vec<Numbered> = first.iter().filter(is_kept).cloned().collect();
+        self.add(&kept);
+        self.keep(second);
+    }
 }
 
 /// Terms and those that they are made of, each after its arguments; what `is_leaf` says is not looked into.

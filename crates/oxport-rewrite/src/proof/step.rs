@@ -78,7 +78,7 @@ fn apply(
     }
     let at = |name: &str| with.get(name).copied();
     if let Some(condition) = rule.when.iter().find(|c| !c.holds(store, &at)) {
-        return Err(format!("{condition:?} does not hold"));
+        return Err(format!("{condition} does not hold"));
     }
     store.sizes = sizes_near(store, after);
     let right = right.instance(store, with, member.as_deref(), before);

@@ -78,6 +78,11 @@ fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
 }
 
 fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool {
+    obstacle(graph, form, class, kids).is_none()
+}
+
+/// What keeps a term from being merged with any other one.
+fn obstacle(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> Option<&'static str> {
     let data = |i: usize| &graph[kids[i]].data;
     let is_constant = |i: usize, rank: Option<usize>| {
         let fake = data(i).kind.tensor();
@@ -91,14 +96,46 @@ fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool 
     let rank = form.groups.is_none().then_some(2);
     let one = |i: usize| matches!(data(i).kind.constant(), Some(Constant::Int(1)));
     let is_bias = |i: usize| is_constant(i, Some(1)) || matches!(data(i).kind.constant(), Some(Constant::None));
-    !graph[class].data.is_static
-        && !data(form.input).is_static
-        && is_constant(form.weight.0, rank)
-        && data(form.weight.0).kind.tensor().is_some_and(|t| t.dim() > form.weight.1 as usize)
-        && is_whole(form.weight.0)
-        && form.bias.is_none_or(is_bias)
-        && form.groups.is_none_or(one)
-        && graph[class].data.is_certain
+    let has_outputs = |i: usize| data(i).kind.tensor().is_some_and(|t| t.dim() > form.weight.1 as usize);
+    let needed = [
+        (!graph[class].data.is_static, "expected a result that depends on an input, got a constant one"),
+        (!data(form.input).is_static, "expected an operand that depends on an input, got a constant one"),
+        (
+            is_constant(form.weight.0, rank) && has_outputs(form.weight.0),
+            "expected a constant weight of known sizes, got another one (parameters are constants if they are frozen)",
+        ),
+        (is_whole(form.weight.0), "expected a weight of one product, got a concatenation of weights"),
+        (form.bias.is_none_or(is_bias), "expected a constant vector as its bias, or none, got another one"),
+        (form.groups.is_none_or(one), "expected one group, got several"),
+        (graph[class].data.is_certain, "its sizes depend on questions that the ranges of symbols leave open"),
+    ];
+    needed.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
+}
+
+/// How many products, one of this class among them, a rule may make one.
+///
+/// # Errors
+/// Why there are no others, in words.
+pub(crate) fn group(graph: &Graph<'_>, rule: &str, class: Id) -> Result<usize, String> {
+    let form = FORMS.iter().find(|form| form.rule() == rule).ok_or("there is no such rule")?;
+    let kids = |term: &Term| match term {
+        Term::Op(name, kids) if name.as_str() == form.op => Some(kids.to_vec()),
+        _ => None,
+    };
+    let product = graph[class].nodes.iter().find_map(kids);
+    let product = product.ok_or_else(|| format!("expected a call of `{}`, got none", form.op))?;
+    if let Some(what) = obstacle(graph, form, class, &product) {
+        return Err(what.to_string());
+    }
+    let is_in = |parts: &&Vec<Part>| parts.iter().any(|part| part.class == class);
+    let alone = || {
+        format!(
+            "expected another `{}` of the same operand with the same other arguments and a weight that differs in its \
+             outputs only, got none",
+            form.op
+        )
+    };
+    groups(graph, form).iter().find(is_in).map(Vec::len).ok_or_else(alone)
 }
 
 /// Adds one merged term; gives how many outputs are parts of it now.

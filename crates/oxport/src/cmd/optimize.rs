@@ -1,14 +1,15 @@
 //! `oxport optimize`: equality saturation, with a report.
 
 use super::DIFFERENT;
-use super::output::{Read, check_program, check_proof, check_text};
-use super::report::{json, with_spinner};
+use super::output::{Read, check_egraph, check_program, check_proof, check_text};
+use super::report::{json, progress, verbose, with_spinner};
 use super::search::SearchArgs;
 use oxport::compare::Tolerance;
-use oxport::proof::write_proof;
+use oxport::proof::{Findings, Inquiry, write_proof};
 use oxport::rewrite::proof::explain;
+use oxport::rewrite::{Phase, Question};
 use oxport::validate::validate_within;
-use oxport::{Error, Limits, Opt, Proof, ReadLimits, Refused, Report, Result};
+use oxport::{Error, ExportedProgram, Limits, Opt, Proof, ReadLimits, Refused, Report, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,9 +24,10 @@ pub struct Optimize {
     read: super::args::ReadArgs,
     #[command(flatten)]
     verify: super::args::VerifyArgs,
-    /// Where to write the result
+    /// Where to write the result; may be left out if something is asked of the search
     #[arg(short, long = "output", value_name = "OUT")]
-    out: PathBuf,
+    #[arg(required_unless_present_any = ["why_not", "explain_node", "dump_egraph"])]
+    out: Option<PathBuf>,
     #[command(flatten)]
     search: SearchArgs,
     /// Run both programs on sample and generated inputs and compare; exit code 1, and nothing is written, if they
@@ -41,6 +43,17 @@ pub struct Optimize {
     /// program has something that proofs do not cover
     #[arg(long, value_name = "F")]
     proof: Option<PathBuf>,
+    /// Say why a rule did nothing at the value of a node: where its pattern or a condition fails, which types differ,
+    /// what keeps it out of the search; or that its result was chosen, or is dearer
+    #[arg(long, value_name = "RULE@NODE")]
+    why_not: Option<String>,
+    /// Print the steps of one value, by its name in the program or in the result
+    #[arg(long, value_name = "NAME")]
+    explain_node: Option<String>,
+    /// Write the e-graph at the end of the search to this `.json` file, in the form of egraph-serialize; costs are
+    /// nanoseconds
+    #[arg(long, value_name = "F")]
+    dump_egraph: Option<PathBuf>,
     /// A time limit of the search, in seconds; the result then depends on the machine
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
@@ -55,39 +68,37 @@ pub struct Optimize {
 impl Optimize {
     /// Runs the command; see the module.
     pub fn execute(&self, limits: &ReadLimits) -> Result<ExitCode> {
-        check_program(&self.out, &self.program, self.json)?;
+        let mut files = Read::program(&self.program);
+        if let Some(out) = &self.out {
+            check_program(out, &self.program, self.json)?;
+            files = files.and_program(out);
+        }
         if self.tolerance.given().is_some() && !self.validate {
             return Err(Error::usage("--rtol and --atol are of --validate, which is not given"));
         }
         if let Some(path) = &self.explain {
-            check_text(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
+            check_text(path, &files, self.json)?;
         }
         if let Some(path) = &self.proof {
-            check_proof(path, &Read::program(&self.program).and_program(&self.out), self.json)?;
+            check_proof(path, &files, self.json)?;
         }
+        if let Some(path) = &self.dump_egraph {
+            check_egraph(path, &files, self.json)?;
+        }
+        let inquiry = self.inquiry()?;
         let program = with_spinner("reading", || self.read.read_verified(&self.program, limits))?;
         let seconds = self.time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = seconds.map_err(|_| Error::usage("--time-limit: expected a number of seconds"))?;
         let toolchain = self.search.with_rules(self.verify.toolchain())?;
-        let search = Limits { time, fuel: self.fuel, ..self.search.limits(&toolchain)? };
+        let search = Limits { time, fuel: self.fuel, progress: Some(progress), ..self.search.limits(&toolchain)? };
         let opt = self.search.opt();
-        let is_proved = self.proof.is_some() || self.explain.is_some();
-        let (result, report, proof) = with_spinner("optimizing", || -> Result<_> {
-            if is_proved {
-                let (result, report, proof) = toolchain.optimize_with_proof(&program, opt, &search)?;
-                return Ok((result, report, Some(proof)));
-            }
-            let start = toolchain.functional_for(&program, search.model.target)?;
-            let (result, report) = toolchain.optimize(&start, opt, &search)?;
-            Ok((result, report, None))
-        })?;
-        let proof = match (proof, &self.proof) {
-            (Some(Err(refused)), Some(_)) => {
-                let message = format!("this optimization has no proof: {refused}");
-                return Err(oxport_ir::Error::unsupported(message).into());
-            }
-            (proof, _) => proof,
-        };
+        let (result, report, found) =
+            with_spinner("optimizing", || toolchain.optimize_asked(&program, opt, &search, &inquiry))?;
+        report.phases.iter().for_each(|phase| verbose(line(phase)));
+        if let (Some(Err(refused)), Some(_)) = (&found.proof, &self.proof) {
+            let message = format!("this optimization has no proof: {refused}");
+            return Err(oxport_ir::Error::unsupported(message).into());
+        }
         let usual = if opt == Opt::Fast { Tolerance::default() } else { Tolerance::Exact };
         let tolerance = self.tolerance.given().unwrap_or(usual);
         let programs = [&program, &result];
@@ -100,23 +111,84 @@ impl Optimize {
         // Only a result that was validated is written.
         let is_refused = validation.as_ref().is_some_and(|v| !v.is_agreement());
         if !is_refused {
-            with_spinner("writing", || oxport::write(&result, &self.out))?;
-            if let (Some(path), Some(proof)) = (&self.explain, &proof) {
-                oxport_pt2::write_atomic(path, explanation(&report, proof).as_bytes())?;
-            }
-            if let (Some(path), Some(Ok(proof))) = (&self.proof, &proof) {
-                write_proof(path, proof)?;
-            }
+            self.write(&result, &report, &found)?;
         }
         if self.json {
-            json(&oxport::json::optimization(&report, validation.as_ref()));
+            let mut record = oxport::json::optimization(&report, validation.as_ref());
+            if let Some(answer) = &found.why_not {
+                record["why_not"] = oxport::json::answer(answer);
+            }
+            if let Some(steps) = &found.steps {
+                record["steps"] = explain(steps).into();
+            }
+            json(&record);
         } else {
             print(&report);
             if let Some(validation) = &validation {
                 outln!("validated  {validation}");
             }
+            print_findings(&found, self.explain_node.as_deref());
         }
         Ok(if is_refused { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
+    }
+
+    fn inquiry(&self) -> Result<Inquiry> {
+        let question = |text: &String| match text.split_once('@') {
+            Some((rule, node)) => Ok(Question { rule: rule.to_string(), node: node.to_string() }),
+            None => Err(Error::usage(format!("--why-not: expected RULE@NODE, got `{text}`"))),
+        };
+        Ok(Inquiry {
+            proof: self.proof.is_some() || self.explain.is_some(),
+            why_not: self.why_not.as_ref().map(question).transpose()?,
+            steps_of: self.explain_node.clone(),
+            egraph: self.dump_egraph.is_some(),
+        })
+    }
+
+    fn write(&self, result: &ExportedProgram, report: &Report, found: &Findings) -> Result<()> {
+        if let Some(out) = &self.out {
+            with_spinner("writing", || oxport::write(result, out))?;
+        }
+        if let (Some(path), Some(proof)) = (&self.explain, &found.proof) {
+            oxport_pt2::write_atomic(path, explanation(report, proof).as_bytes())?;
+        }
+        if let (Some(path), Some(Ok(proof))) = (&self.proof, &found.proof) {
+            write_proof(path, proof)?;
+        }
+        if let (Some(path), Some(egraph)) = (&self.dump_egraph, &found.egraph) {
+            let text = serde_json::to_vec(egraph).expect("law: an e-graph has string keys and finite costs");
+            oxport_pt2::write_atomic(path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+/// A phase in a line.
+fn line(phase: &Phase) -> String {
+    let rules: Vec<String> = phase.rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+    format!(
+        "phase {}: {} rounds, {:.1} ms, {} nodes, {} classes, {}; {}",
+        phase.name,
+        phase.rounds,
+        phase.ms,
+        phase.nodes,
+        phase.classes,
+        phase.stop.name(),
+        if rules.is_empty() { "no rule fired".to_string() } else { rules.join(", ") }
+    )
+}
+
+/// What was asked of the search.
+fn print_findings(found: &Findings, node: Option<&str>) {
+    if let Some(answer) = &found.why_not {
+        outln!("why not    {}@{}", answer.question.rule, answer.question.node);
+        answer.lines.iter().for_each(|line| outln!("    {line}"));
+    }
+    if let (Some(steps), Some(node)) = (&found.steps, node) {
+        let lines = explain(steps);
+        let none = if lines.is_empty() { ": its call is as it was" } else { "" };
+        outln!("steps      {} of {node}{none}", lines.len());
+        lines.iter().for_each(|line| outln!("    {line}"));
     }
 }
 

@@ -105,14 +105,7 @@ pub fn check_text(out: &Path, read: &Read, as_json: bool) -> Result<()> {
 /// # Errors
 /// As [`check_program`].
 pub fn check_proof(out: &Path, read: &Read, as_json: bool) -> Result<()> {
-    check_suffix(out, &["json"])?;
-    claim_stdout(out, as_json)?;
-    read.refuse(out)?;
-    let is_proof = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(br#"{"format": "oxport-proof/"#);
-    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_proof(&bytes)) {
-        return Err(Error::usage(format!("{} exists, and is no proof: it would be overwritten", out.display())));
-    }
-    Ok(outputs::check_text(out)?)
+    check_json(out, read, as_json, ("proof", br#"{"format": "oxport-proof/"#))
 }
 
 /// Checks the path of a trace: a `.json` file that does not exist, or is a trace.
@@ -120,11 +113,25 @@ pub fn check_proof(out: &Path, read: &Read, as_json: bool) -> Result<()> {
 /// # Errors
 /// As [`check_program`].
 pub fn check_trace(out: &Path, as_json: bool) -> Result<()> {
+    check_json(out, &Read::default(), as_json, ("trace", br#"{"traceEvents""#))
+}
+
+/// Checks the path of an e-graph: a `.json` file that does not exist, or is an e-graph.
+///
+/// # Errors
+/// As [`check_program`].
+pub fn check_egraph(out: &Path, read: &Read, as_json: bool) -> Result<()> {
+    check_json(out, read, as_json, ("e-graph", br#"{"nodes":"#))
+}
+
+/// Checks the path of a `.json` file that does not exist, or begins as its kind does.
+fn check_json(out: &Path, read: &Read, as_json: bool, (kind, start): (&str, &[u8])) -> Result<()> {
     check_suffix(out, &["json"])?;
     claim_stdout(out, as_json)?;
-    let is_trace = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(br#"{"traceEvents""#);
-    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_trace(&bytes)) {
-        return Err(Error::usage(format!("{} exists, and is no trace: it would be overwritten", out.display())));
+    read.refuse(out)?;
+    let is_kind = |bytes: &[u8]| bytes.is_empty() || bytes.starts_with(start);
+    if out.is_file() && !std::fs::read(out).is_ok_and(|bytes| is_kind(&bytes)) {
+        return Err(Error::usage(format!("{} exists, and is no {kind}: it would be overwritten", out.display())));
     }
     Ok(outputs::check_text(out)?)
 }

@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Whether standard output is used for a file, so that messages go to standard error.
@@ -140,6 +141,13 @@ pub fn note(text: impl Display) {
     print_stderr(format_args!("{}\n", Plain(text)));
 }
 
+/// As [`note`], with `-v` only.
+pub fn verbose(text: impl Display) {
+    if LOUDNESS.load(Ordering::Relaxed) > 1 {
+        note(text);
+    }
+}
+
 /// Prints a warning on standard error.
 pub fn warning(text: impl Display) {
     if LOUDNESS.load(Ordering::Relaxed) == 0 {
@@ -208,10 +216,16 @@ const CLOSED_PIPE: u8 = 141;
 pub fn with_spinner<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = spinning(what, work);
-    if LOUDNESS.load(Ordering::Relaxed) > 1 {
-        note(format_args!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
-    }
+    verbose(format_args!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
     result
+}
+
+/// How far a search is: the nodes and classes of its e-graph. The spinner shows it.
+static PROGRESS: Mutex<Option<(usize, usize)>> = Mutex::new(None);
+
+/// Sets how far a search is.
+pub fn progress(nodes: usize, classes: usize) {
+    *PROGRESS.lock().unwrap_or_else(PoisonError::into_inner) = Some((nodes, classes));
 }
 
 fn spinning<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
@@ -231,6 +245,9 @@ fn spinning<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
                 bar.set_style(style);
             }
             while !done.load(Ordering::Acquire) {
+                if let Some((nodes, classes)) = *PROGRESS.lock().unwrap_or_else(PoisonError::into_inner) {
+                    bar.set_message(format!("{what}: {nodes} nodes, {classes} classes"));
+                }
                 bar.tick();
                 std::thread::park_timeout(Duration::from_millis(100));
             }
@@ -239,6 +256,7 @@ fn spinning<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     });
     let result = work();
     done.store(true, Ordering::Release);
+    *PROGRESS.lock().unwrap_or_else(PoisonError::into_inner) = None;
     watcher.thread().unpark();
     let _ = watcher.join();
     result

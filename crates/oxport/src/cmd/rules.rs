@@ -116,7 +116,7 @@ impl List {
 }
 
 fn conditions(rule: &Rule) -> Vec<String> {
-    rule.when.iter().map(|c| format!("{c:?}").replace('"', "")).collect()
+    rule.when.iter().map(ToString::to_string).collect()
 }
 
 fn record(rule: &Rule) -> Value {

@@ -135,8 +135,7 @@ impl SearchArgs {
         for (option, patterns) in [("--rules-on", &self.rules_on), ("--rules-off", &self.rules_off)] {
             for pattern in patterns {
                 let Some(found) = names.iter().find(|name| matches(pattern, name)) else {
-                    let near = oxport::suggest::name(names.iter().map(String::as_str), pattern);
-                    let near = near.map_or(String::new(), |name| format!("; similar: {name}"));
+                    let near = oxport::suggest::similar(&names, pattern);
                     return Err(Error::usage(format!("{option}: `{pattern}` is the name of no rule{near}")));
                 };
                 if option == "--rules-on" && !names.iter().any(|n| matches(pattern, n) && self.may_use(n, toolchain)) {

@@ -2,6 +2,7 @@
 
 use crate::info::fixture;
 use crate::{call, oxport, program, text};
+use oxport::compare::{Tolerance, compare_tensors};
 use oxport::{DType, ExportedProgram, Tensor};
 use serde_json::Value;
 use std::path::Path;
@@ -157,4 +158,16 @@ fn validation_takes_a_tolerance_and_prints_the_largest_error() {
     assert_eq!(found["validated"], Value::Bool(false), "{found}");
     let output = oxport(&["optimize", &program, "-o", out, "--rtol", "0.1"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Zeros of other signs differ by nothing, and their bits differ: the element that is shown is one of these.
+#[test]
+fn the_sign_of_a_zero_is_shown() {
+    let tensor = |numbers: [f32; 3]| Tensor::from_vec(&[3], numbers.to_vec()).expect("law: three elements");
+    let found = compare_tensors(&tensor([5.0, 0.0, 0.0]), &tensor([5.0, 0.0, -0.0]), Tolerance::Exact);
+    let start = "worst element 2: expected -0, got 0, error 0.000e0";
+    assert!(!found.agree && found.detail.starts_with(start), "{}", found.detail);
+    let found = compare_tensors(&tensor([5.0, 0.0, 1.0]), &tensor([5.0, -0.0, 1.5]), Tolerance::Exact);
+    let start = "worst element 2: expected 1.5e0, got 1e0, error 5.000e-1";
+    assert!(found.detail.starts_with(start) && found.detail.ends_with("; 2 of 3 differ"), "{}", found.detail);
 }

@@ -137,6 +137,25 @@ fn bisect_runs_a_command() {
     }
 }
 
+/// A text does not say how its program is called, and the archive that is written does.
+#[test]
+fn proofs_of_texts_are_accepted() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("law: paths are UTF-8").to_string();
+    let source = "def forward(self, x: \"f32[4]\"):\n    y: \"f32[4]\" = torch.ops.aten.neg.default(x)\n    \
+                  z: \"f32[4]\" = torch.ops.aten.abs.default(y)\n    return (z,)\n";
+    std::fs::write(at("p.py"), source).expect("law: the folder is writable");
+    let optimized = oxport(&["optimize", &at("p.py"), "-o", &at("p.pt2"), "--proof", &at("proof.json")]);
+    assert!(optimized.status.success(), "{}", text(&optimized));
+    let checked = oxport(&["check-proof", &at("p.py"), &at("p.pt2"), &at("proof.json")]);
+    assert!(checked.status.success() && text(&checked).starts_with("accepted"), "{}", text(&checked));
+    // A program that is called in another way is another one.
+    let other = source.replace("return (z,)", "return (z, z)");
+    std::fs::write(at("p.py"), other).expect("law: the folder is writable");
+    let refused = oxport(&["check-proof", &at("p.py"), &at("p.pt2"), &at("proof.json")]);
+    assert!(refused.status.code() == Some(1) && text(&refused).starts_with("refused"), "{}", text(&refused));
+}
+
 #[test]
 fn rules_of_users_are_tested_first() {
     let folder = tempfile::tempdir().expect("law: there is a temporary folder");
