@@ -33,6 +33,8 @@ pub enum Condition {
     Identity(&'static str),
     /// The variable is an order of dimensions that exchanges the last two.
     SwapsLast(&'static str),
+    /// The variable is an order of dimensions whose last one stays.
+    KeepsEnd(&'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
     Last(&'static str, &'static str),
     /// The list has the last sizes of the tensor, so many, behind one more.
@@ -148,6 +150,10 @@ impl Condition {
                 let order = order(m.kind(a)?)?;
                 let n = order.len();
                 n >= 2 && order.iter().enumerate().all(|(i, &d)| d == if i + 2 < n { i } else { 2 * n - 3 - i })
+            }
+            Condition::KeepsEnd(a) => {
+                let order = order(m.kind(a)?)?;
+                order.last().is_some_and(|&d| d + 1 == order.len())
             }
             Condition::Last(d, x) => {
                 let n = m.tensor(x)?.dim();

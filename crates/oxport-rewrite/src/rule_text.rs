@@ -229,6 +229,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Holds", Make::Two(Condition::Holds)),
     ("Identity", Make::One(Condition::Identity)),
     ("SwapsLast", Make::One(Condition::SwapsLast)),
+    ("KeepsEnd", Make::One(Condition::KeepsEnd)),
     ("Last", Make::Two(Condition::Last)),
     ("Flattens", Make::TwoCount(Condition::Flattens)),
     ("Contiguous", Make::One(Condition::Contiguous)),

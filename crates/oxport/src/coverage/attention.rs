@@ -34,6 +34,11 @@ impl<'a> Attention<'a> {
         let is_one = scores.is_some() || ["matmul", "bmm", "baddbmm"].iter().any(|name| of.has(name, 5));
         is_one.then_some(Attention { softmax, scores, between })
     }
+    /// True if something is added to scores whose rows or columns are taken apart.
+    fn is_apart(&self, scores: &Site<'_>) -> bool {
+        let last = |of: &Site<'_>| of.tensor().map(|t| t.sizes[t.dim().saturating_sub(2)..].to_vec());
+        self.between.iter().any(|at| at.is(SUMS) && last(at) != last(scores))
+    }
 }
 
 /// The product that scores are made of, and what is between.
@@ -42,12 +47,15 @@ fn product<'a>(at: Site<'a>, between: &mut Vec<Site<'a>>, steps: usize) -> Optio
     if at.is(PRODUCTS) {
         return Some(at);
     }
-    let (depth, next): (usize, Vec<Site<'a>>) = (between.len(), match () {
-        () if at.is(CASTS) || at.is(RESHAPES) || at.is(MOVES) => at.operand(0).into_iter().collect(),
-        () if at.is(SUMS) => at.operands().collect(),
-        () if at.is(SCALES) && at.operand(1).is_none_or(|s| is_scale(&s)) => at.operand(0).into_iter().collect(),
-        () => Vec::new(),
-    });
+    let (depth, next): (usize, Vec<Site<'a>>) = (
+        between.len(),
+        match () {
+            () if at.is(CASTS) || at.is(RESHAPES) || at.is(MOVES) => at.operand(0).into_iter().collect(),
+            () if at.is(SUMS) => at.operands().collect(),
+            () if at.is(SCALES) && at.operand(1).is_none_or(|s| is_scale(&s)) => at.operand(0).into_iter().collect(),
+            () => Vec::new(),
+        },
+    );
     between.push(at);
     for of in next {
         if let Some(found) = product(of, between, left) {
@@ -69,8 +77,9 @@ fn is_numbers(site: Site<'_>, steps: usize) -> bool {
     let at = site.origin();
     let is_bool = at.tensor().is_some_and(|t| t.dtype.is_bool());
     let is_filled = at.is(&["zeros", "ones", "full", "scalar_tensor", "zeros_like", "full_like", "new_zeros"]);
-    let is_chosen = at.is(&["where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar", "masked_fill.Scalar"])
-        || at.is(SCALES);
+    let is_chosen =
+        at.is(&["where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar", "masked_fill.Scalar"])
+            || at.is(SCALES);
     is_bool || is_filled || is_chosen && at.operands().all(|of| is_numbers(of, left))
 }
 
@@ -81,9 +90,15 @@ pub(super) fn why(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static
         return Some("probabilities are used elsewhere");
     }
     let Some(scores) = attention.scores else { return Some("scores are more than a scaled product and masks") };
+    if attention.is_apart(&scores) {
+        return Some("a mask is added to queries or keys of several dimensions");
+    }
     let is_on_the_way = |of: &Site<'_>| of.id == scores.id || attention.between.iter().any(|at| at.id == of.id);
-    let masks = attention.between.iter().filter(|at| at.is(SUMS)).flat_map(Site::operands);
-    let is_any = masks.filter(|of| !is_on_the_way(of)).any(|mask| !is_numbers(mask, 8));
+    let of_product = scores.operand(0).filter(|_| scores.is(&["baddbmm"]));
+    let sums = attention.between.iter().filter(|at| at.is(SUMS)).flat_map(Site::operands);
+    let masks: Vec<Site<'_>> = sums.filter(|of| !is_on_the_way(of)).chain(of_product).collect();
+    // Two lowest numbers add up to −∞.
+    let is_any = masks.len() > 1 || masks.iter().any(|mask| !is_numbers(*mask, 8));
     let keys = attention.softmax.tensor()?.sizes.last()?;
     if is_any && keys.as_int().is_none() {
         return Some("a mask may hide all keys, and there may be none");

@@ -36,11 +36,11 @@ const FAMILIES: &[Family] = &[
     family("cast that changes nothing", |s| s.is(CASTS) && s.is_same_type()).left(reason::copied),
     family("whole slice, same view, same expand", |s| (s.is(RESHAPES) || s.is(PARTS)) && s.is_same_type())
         .left(reason::copied),
-    family("arithmetic that changes nothing", |s| s.is_neutral()),
+    family("arithmetic that changes nothing", |s| s.is_neutral()).left(reason::copied),
     family("metadata that is asserted", |s| s.is(&["_assert_tensor_metadata"])),
-    family("view of a view", |s| s.is(RESHAPES) && s.operand(0).is_some_and(|x| x.is(RESHAPES))),
+    family("view of a view", |s| s.is(RESHAPES) && s.operand(0).is_some_and(|x| x.is(RESHAPES))).left(reason::viewed),
     family("transpose of a transpose", |s| s.is(TRANSPOSES) && s.operand(0).is_some_and(|x| x.is(TRANSPOSES))),
-    family("slice of a slice, a concatenation or a stack", |s| s.is(SLICES) && s.is_of_parts()),
+    family("slice of a slice, a concatenation or a stack", |s| s.is(SLICES) && s.is_of_parts()).left(reason::sliced),
     family("cast of a cast", |s| s.is(CASTS) && s.operand(0).is_some_and(|x| x.is(CASTS))).left(reason::narrowed),
     family("batch norm after a convolution", |s| {
         s.is(BATCH_NORMS) && s.operand(0).is_some_and(|x| x.is(CONVOLUTIONS)) && !s.flag(5)
@@ -56,10 +56,10 @@ const FAMILIES: &[Family] = &[
             && (s.has("mean.dim", 4) || s.has("var.correction", 4))
     }),
     family("GELU of parts", |s| {
-        s.is(&["mul.Tensor"]) && (s.has("tanh", 2) && s.has_cube() || s.has("erf", 2) || s.has("erf", 3))
+        s.is(&["mul.Tensor"]) && (s.has_one_more("tanh") && s.has_cube() || s.has_one_more("erf"))
     }),
     family("SiLU of parts", |s| s.is_silu()),
-    family("heads repeated for attention", |s| s.repeats_heads()),
+    family("heads repeated for attention", |s| s.repeats_heads()).left(attention::why),
     family("constant scale of a constant scale", |s| s.is_scale() && s.operand(0).is_some_and(|x| x.is_scale()))
         .left(reason::scaled),
 ];

@@ -1,10 +1,12 @@
 //! What keeps a site that rewriting left.
 
 use super::site::{CONVOLUTIONS, Site};
+use crate::ProgramBuilder;
+use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::infer_node;
 use oxport_ir::storage::seen_storages;
 use oxport_ir::{ExportedProgram, Fake, MetaCx, Node, NodeId, Val};
-use oxport_sym::{Range, ShapeEnv};
+use oxport_sym::{Expr, Range, ShapeEnv};
 use std::collections::{HashMap, HashSet};
 
 pub(super) const UNKNOWN: &str = "not rewritten";
@@ -104,6 +106,34 @@ pub(super) fn copied(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'sta
     (strides(site) != site.operand(0).and_then(|x| strides(&x))).then_some("the strides change")
 }
 
+/// Of views that follow one another: whether one view would have other strides.
+pub(super) fn viewed(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static str> {
+    let (from, to) = (site.operand(0)?.operand(0)?.tensor()?, site.tensor()?);
+    let mut b = ProgramBuilder::new(crate::registry());
+    let sizes: Vec<i64> =
+        to.sizes.iter().map(|size| around.program.env.hint_of(size)?.as_i64()).collect::<Option<_>>()?;
+    let hinted = |list: &[Expr]| {
+        list.iter().map(|e| Some(Expr::int(around.program.env.hint_of(e)?.as_i64()?))).collect::<Option<_>>()
+    };
+    let x = b.input("x", Fake { sizes: hinted(&from.sizes)?, strides: hinted(&from.strides)?, ..from.clone() }).ok()?;
+    let view = b.call("aten::reshape", (x, sizes)).ok()?;
+    let strides = b.calls().fake(view).ok()?.strides.clone();
+    (strides != hinted(&to.strides)?).then_some("one view has other strides, if of dimensions of size 1")
+}
+
+/// Of slices of what is put together or sliced.
+pub(super) fn sliced(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static str> {
+    if around.seen.contains(&site.id) || site.operand(0).is_some_and(|of| around.seen.contains(&of.id)) {
+        return Some("a part of what is returned");
+    }
+    let is_open = |s: &Site<'_>| s.node.args.iter().skip(1).any(|a| a.as_node().is_some());
+    if is_open(site) || site.operand(0).is_some_and(|of| is_open(&of)) {
+        return Some("the bounds are symbolic");
+    }
+    let dense = site.tensor().map(|t| contiguous_strides(&t.sizes) == t.strides);
+    (dense == Some(false)).then_some("the strides change")
+}
+
 /// Of casts that follow one another.
 pub(super) fn narrowed(site: &Site<'_>, _: &Surroundings<'_>) -> Option<&'static str> {
     let size = |s: &Site<'_>| s.tensor().map(|t| (t.dtype.size(), t.dtype.is_float()));
@@ -131,11 +161,19 @@ pub(super) fn normalized(site: &Site<'_>, _: &Surroundings<'_>) -> Option<&'stat
     if !is_of {
         return Some("something else is scaled than was squared");
     }
-    let size = mean.operand(0)?.tensor()?.sizes.last()?.clone();
-    size.as_int().is_none().then_some("the size is symbolic")
+    let laid = site.tensor()?;
+    if laid.strides != contiguous_strides(&laid.sizes) {
+        return Some("the strides are others than those of `rms_norm`");
+    }
+    laid.sizes.last()?.as_int().is_none().then_some("the size is symbolic")
 }
 
 /// Of scales that follow one another.
 pub(super) fn scaled(site: &Site<'_>, _: &Surroundings<'_>) -> Option<&'static str> {
-    (!site.tensor()?.dtype.is_float()).then_some("of integers")
+    let factor = |s: &Site<'_>| s.number(1).map(|c| if s.is(&["div.Tensor"]) { 1.0 / c } else { c });
+    let (first, second) = (factor(&site.operand(0)?)?, factor(site)?);
+    if !site.tensor()?.dtype.is_float() {
+        return Some("of integers");
+    }
+    (first.abs() > 1.0 && second.abs() < 1.0).then_some("what is scaled up may overflow, and is scaled down again")
 }

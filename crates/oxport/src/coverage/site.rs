@@ -95,6 +95,11 @@ impl<'a> Site<'a> {
     pub fn has(&self, name: &str, steps: usize) -> bool {
         self.operands().any(|x| x.is(&[name]) || steps > 1 && x.has(name, steps - 1))
     }
+    /// True if a factor is 1 and the result of an operator, or a product with that is.
+    pub fn has_one_more(&self, name: &str) -> bool {
+        let is_sum = |x: &Site<'_>| x.is(&["add.Tensor"]) && x.number(1) == Some(1.0) && x.has(name, 1);
+        self.operands().any(|x| is_sum(&x) || x.is(&["mul.Tensor"]) && x.operands().any(|y| is_sum(&y)))
+    }
     pub fn has_cube(&self) -> bool {
         self.has("pow.Tensor_Scalar", 6) || self.has("mul.Tensor", 5)
     }
