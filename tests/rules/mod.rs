@@ -77,6 +77,7 @@ const NEEDED_IN_PYTORCH: &[(&str, &str)] = &[
     ("layer-norm-weight", "SameDType(\"x\", \"w\")"),
     ("layer-norm-bias", "SameDType(\"x\", \"b\")"),
     ("attention-any-mask", "SameDType(\"m\", \"q\")"),
+    ("attention-safe-mask", "SameDType(\"m\", \"q\")"),
     ("attention-mask-scaled", "SameDType(\"m\", \"q\")"),
     ("attention-mask", "SameDType(\"m\", \"q\")"),
     // `convolution` takes no sample without a batch.

@@ -5,7 +5,7 @@
 //! such a row, 0 times its greatest element is added: 0, or NaN where that is −∞.
 
 use crate::condition::Condition::{
-    AtMost, Expands, Finite, Float, Hides, Last, Modest, OneLast, PowerOfTwo, Repeats, SameDType, SameRank,
+    AtMost, Expands, Finite, Float, Hides, Is, Last, Modest, OneLast, PowerOfTwo, Repeats, SameDType, SameRank,
 };
 use crate::rule::{Rule, rule};
 
@@ -40,6 +40,36 @@ pub(super) static RULES: &[Rule] = &[
     .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Expands("m", "q", "t")])
     .rounding(),
+    // As Core ATen writes `scaled_dot_product_attention`: a row of which nothing is seen is 0 there, too.
+    rule(
+        "safe-softmax",
+        "(where.self (logical_not (any.dim (logical_not (eq.Scalar ?s ?i)) ?e True)) (full_like ?y ?z ?a ?b ?c ?f ?g) \
+        (softmax.int ?s ?d None))",
+        "(_safe_softmax ?s ?d None)",
+    )
+    .given("s: f32[3, 4], i: -inf, e: -1, y: f32[3, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
+    .when(&[Is("i", f64::NEG_INFINITY), Is("z", 0.0), Last("e", "s"), Last("d", "s")])
+    .rounding(),
+    rule(
+        "attention-safe",
+        "(matmul (_safe_softmax (matmul ?q ?t) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v None 0.0 False 1.0 False) \
+        contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t")])
+    .rounding(),
+    rule(
+        "attention-safe-mask",
+        "(matmul (_safe_softmax (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 False) \
+        contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q")])
+    .rounding(),
     // Scores and mask divided together, as CodeGen has it.
     rule(
         "attention-mask-scaled",
@@ -55,12 +85,20 @@ pub(super) static RULES: &[Rule] = &[
     ])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m"), PowerOfTwo("c"), AtMost("c", 1.0)])
     .rounding(),
+    // Of softmax only: a mask of zeros, which may be added again and again, has no end of sums.
     rule(
-        "masks-added",
-        "(add.Tensor (add.Tensor (matmul ?x ?y) ?m 1) ?n 1)",
-        "(add.Tensor (matmul ?x ?y) (add.Tensor ?m ?n 1) 1)",
+        "masks-of-attention",
+        "(softmax.int (add.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?n 1) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor ?m ?n 1) 1) ?d None)",
     )
-    .given("x: f32[2, 3, 5, 4], y: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7]")
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], d: -1")
+    .rounding(),
+    rule(
+        "three-masks-of-attention",
+        "(softmax.int (add.Tensor (add.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?n 1) ?o 1) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor (add.Tensor ?m ?n 1) ?o 1) 1) ?d None)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], o: f32[3, 1, 7], d: -1")
     .rounding(),
     // Scores less their greatest, scaled: what softmax does itself, as CogView and LayoutLMv3 have it.
     rule(

@@ -11,13 +11,15 @@ use oxport_sym::ShapeEnv;
 const PRODUCTS: &[&str] = &["matmul", "bmm", "baddbmm"];
 const SOFTMAX: &[&str] = &["softmax.int", "_softmax"];
 const SUMS: &[&str] = &["add.Tensor", "where.self", "masked_fill.Scalar", "masked_fill.Tensor", "baddbmm"];
-const SCALES: &[&str] = &["mul.Tensor", "div.Tensor"];
+const SCALES: &[&str] = &["mul.Tensor", "div.Tensor", "mul.Scalar", "div.Scalar"];
 /// What only moves or casts scores.
 const MOVES: &[&str] = &["expand", "clone", "contiguous", "dropout", "permute", "transpose.int"];
 
 /// The parts of an attention.
 pub(super) struct Attention<'a> {
     softmax: Site<'a>,
+    /// Whether rows of which nothing is seen are made 0, as Core ATen writes `scaled_dot_product_attention`.
+    is_safe: bool,
     /// The product of queries and keys, if nothing but scales and sums is between it and the softmax.
     scores: Option<Site<'a>>,
     /// What is between the two products.
@@ -27,12 +29,17 @@ pub(super) struct Attention<'a> {
 impl<'a> Attention<'a> {
     /// The parts of an attention whose last call this is.
     pub fn of(site: &Site<'a>) -> Option<Attention<'a>> {
-        let softmax = site.operand(0).map(Site::origin).filter(|s| site.is(&["matmul", "bmm"]) && s.is(SOFTMAX))?;
+        let weights = site.operand(0).map(Site::origin).filter(|_| site.is(&["matmul", "bmm"]))?;
+        let safe = weights.operand(2).filter(|_| weights.is(&["where.self"]) && weights.has("logical_not", 1));
+        let softmax = safe.unwrap_or(weights);
+        if !softmax.is(SOFTMAX) {
+            return None;
+        }
         let of = softmax.operand(0)?;
         let mut between = vec![softmax];
         let scores = product(of, &mut between, 12);
         let is_one = scores.is_some() || ["matmul", "bmm", "baddbmm"].iter().any(|name| of.has(name, 5));
-        is_one.then_some(Attention { softmax, scores, between })
+        is_one.then_some(Attention { softmax, is_safe: safe.is_some(), scores, between })
     }
     /// True if something is added to scores whose rows or columns are taken apart.
     fn is_apart(&self, scores: &Site<'_>) -> bool {
@@ -86,7 +93,8 @@ fn is_numbers(site: Site<'_>, steps: usize) -> bool {
 /// What keeps an attention.
 pub(super) fn why(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static str> {
     let attention = Attention::of(site)?;
-    if around.is_shared(attention.softmax.id) {
+    // The zeros of a safe softmax are made like it.
+    if around.is_shared(attention.softmax.id) && !attention.is_safe {
         return Some("probabilities are used elsewhere");
     }
     let Some(scores) = attention.scores else { return Some("scores are more than a scaled product and masks") };
@@ -98,7 +106,8 @@ pub(super) fn why(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static
     let sums = attention.between.iter().filter(|at| at.is(SUMS)).flat_map(Site::operands);
     let masks: Vec<Site<'_>> = sums.filter(|of| !is_on_the_way(of)).chain(of_product).collect();
     // Two lowest numbers add up to −∞.
-    let is_any = masks.len() > 1 || masks.iter().any(|mask| !is_numbers(*mask, 8));
+    let is_open = |mask: &Site<'_>| !is_numbers(*mask, 8);
+    let is_any = !attention.is_safe && (masks.len() > 1 || masks.iter().any(is_open));
     let keys = attention.softmax.tensor()?.sizes.last()?;
     if is_any && keys.as_int().is_none() {
         return Some("a mask may hide all keys, and there may be none");
