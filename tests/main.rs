@@ -4,6 +4,7 @@ mod added_ops;
 mod blocks;
 mod choice;
 mod corpus;
+mod coverage;
 mod documented;
 mod fixtures;
 mod freeze;
