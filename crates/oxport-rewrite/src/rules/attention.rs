@@ -47,7 +47,7 @@ pub(super) static RULES: &[Rule] = &[
         (softmax.int ?s ?d None))",
         "(_safe_softmax ?s ?d None)",
     )
-    .given("s: f32[3, 4], i: -inf, e: -1, y: f32[3, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
+    .given("s: f32[8, 4]<mask>, i: -inf, e: -1, y: f32[8, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
     .when(&[Is("i", f64::NEG_INFINITY), Is("z", 0.0), Last("e", "s"), Last("d", "s")])
     .rounding(),
     rule(
