@@ -35,7 +35,7 @@ fn batch_norm(b: &mut ProgramBuilder<'_>) -> Result<Vec<NodeId>> {
     Ok(vec![b.call("aten::batch_norm", (y, g?, c?, m?, v?, false, 0.1, 1e-5, false))?])
 }
 
-/// A program, whether weights are constants, and what is counted of a family: sites, and what keeps those that are left.
+/// A program, whether weights are constants, a family, its sites, and what keeps those that are left.
 type Row = (&'static str, ExportedProgram, bool, &'static str, usize, &'static [(&'static str, usize)]);
 
 #[test]
