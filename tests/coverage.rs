@@ -32,7 +32,8 @@ fn batch_norm(b: &mut ProgramBuilder<'_>) -> Result<Vec<NodeId>> {
     let norms = ["g", "b", "m", "v"].map(|name| b.parameter(name, ones(&[8]).expect("law: as many as the sizes say")));
     let [g, c, m, v] = norms;
     let y = b.call("aten::conv2d", (x, w))?;
-    Ok(vec![b.call("aten::batch_norm", (y, g?, c?, m?, v?, false, 0.1, 1e-5, false))?])
+    let y = b.call("aten::batch_norm", (y, g?, c?, m?, v?, false, 0.1, 1e-5, false))?;
+    Ok(vec![b.call("aten::relu", (y,))?])
 }
 
 /// A program, whether weights are constants, a family, its sites, and what keeps those that are left.
