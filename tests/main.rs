@@ -4,6 +4,7 @@ mod added_ops;
 mod blocks;
 mod choice;
 mod corpus;
+mod coverage;
 mod determinism;
 mod documented;
 mod fixtures;

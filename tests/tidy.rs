@@ -289,7 +289,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
     ("oxport-ir/src/text/", "how Python writes a function: `a + b`, `math.trunc`"),
     ("oxport-ir/src/verify/document.rs", "whether a name is one that a file can have"),
     ("oxport-pt2/src/python/", "how Python writes a function, and what it imports it from"),
-    ("oxport/src/coverage.rs", "sites of families, found by code that shares nothing with the rules"),
+    ("oxport/src/coverage/", "sites of families, found by code that shares nothing with the rules"),
     ("oxport-capture/src/arithmetic.rs", "the functions of Python that traced numbers call"),
     ("oxport-capture/src/call.rs", "PyTorch's generator of Python functions tells factories by `*_like` and `new_*`"),
     ("oxport-capture/src/number.rs", "the functions of Python that an expression is made of"),
@@ -299,7 +299,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
 const KNOW_POSITIONS: &[(&str, &str)] = &[
     ("oxport-ir/src/node.rs", "the view by names: `argument`, `first_input`, `operands`, `default_value`"),
     ("oxport-ir/src/text/", "operands of infix and prefix operators are printed in order"),
-    ("oxport/src/coverage.rs", "operands of the families' operators"),
+    ("oxport/src/coverage/", "operands of the families' operators"),
     ("oxport-passes/src/aliasing.rs", "`Step`, a call without its first argument"),
     ("oxport-pt2/src/python/", "operands of infix and prefix operators are printed in order"),
     ("oxport-pt2/src/write/graph.rs", "arguments are written in the order of the schema"),

@@ -76,6 +76,9 @@ const NEEDED_IN_PYTORCH: &[(&str, &str)] = &[
     // Its layer norm refuses parameters narrower than the input, its attention masks of another dtype.
     ("layer-norm-weight", "SameDType(\"x\", \"w\")"),
     ("layer-norm-bias", "SameDType(\"x\", \"b\")"),
+    ("attention-any-mask", "SameDType(\"m\", \"q\")"),
+    ("attention-safe-mask", "SameDType(\"m\", \"q\")"),
+    ("attention-mask-scaled", "SameDType(\"m\", \"q\")"),
     ("attention-mask", "SameDType(\"m\", \"q\")"),
     // `convolution` takes no sample without a batch.
     ("conv1d", "SameRank(\"x\", \"w\")"),

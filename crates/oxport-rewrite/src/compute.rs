@@ -13,6 +13,8 @@
 //! | `@last(x)` | the last size of `x` in a list, if it is a number |
 //! | `@along(x, d)` | the sizes of a vector along dimension `d` of `x`, as the arguments of a reshape: `[1, -1, 1]` |
 //! | `@after(x)` | the sizes that put a vector along the second dimension of `x`: `[-1, 1, 1]` |
+//! | `@lead(l, x)` | the sizes of a list or tensor but the last two, then the last two of `x`: arguments of a reshape |
+//! | `@dtype(x)` | the dtype of `x` |
 //! | `@item(l, i)` | the element of a list at an index |
 //! | `@stacked(l, c, d, i)` | likewise of what is stacked along `c`, if `d` is the same dimension |
 //! | `@part(l, c, d, s, e)` | the slice along `d` from `s` to `e` of what is concatenated along `c` |
@@ -29,7 +31,7 @@ use oxport_sym::Expr;
 use oxport_tensor::DType;
 
 /// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize); 17] = [
+const FUNCTIONS: [(&str, usize); 19] = [
     ("@mul", 2),
     ("@reciprocal", 1),
     ("@product", 3),
@@ -41,6 +43,8 @@ const FUNCTIONS: [(&str, usize); 17] = [
     ("@last", 1),
     ("@along", 2),
     ("@after", 1),
+    ("@lead", 2),
+    ("@dtype", 1),
     ("@item", 2),
     ("@stacked", 4),
     ("@part", 5),
@@ -136,6 +140,11 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
         "@after" => {
             let n = rank(0)?;
             Some(ints(graph, std::iter::once(-1).chain((2..n).map(|_| 1))))
+        }
+        "@lead" => lead(graph, kids[0], kids[1]),
+        "@dtype" => {
+            let dtype = kind(0)?.tensor()?.dtype;
+            Some(graph.constant(Constant::DType(dtype.code())))
         }
         "@item" => {
             let items = graph.items(kids[0])?;
@@ -255,6 +264,31 @@ fn sizes<T: Terms>(graph: &mut T, x: T::Id, whole: T::Id) -> Option<T::Id> {
         });
     }
     Some(graph.list(ids))
+}
+
+/// The first sizes of a list or tensor, and the last two of `x`.
+fn lead<T: Terms>(graph: &mut T, of: T::Id, x: T::Id) -> Option<T::Id> {
+    let mut ids = match graph.kind(of).tensor().map(|t| t.sizes.to_vec()) {
+        Some(sizes) => {
+            let classes = sizes.iter().map(|size| size_class(graph, of, size));
+            classes.collect::<Option<Vec<T::Id>>>()?
+        }
+        None => graph.items(of)?,
+    };
+    ids.truncate(ids.len().checked_sub(2)?);
+    let sizes = graph.kind(x).tensor()?.sizes.to_vec();
+    for size in sizes.get(sizes.len().checked_sub(2)?..)? {
+        ids.push(size_class(graph, x, size)?);
+    }
+    Some(graph.list(ids))
+}
+
+/// A class that yields a size of `x`, a number or symbolic.
+fn size_class<T: Terms>(graph: &mut T, x: T::Id, size: &Expr) -> Option<T::Id> {
+    match size.as_int() {
+        Some(n) => Some(graph.constant(Constant::Int(n))),
+        None => symbolic_size(graph, x, size),
+    }
 }
 
 /// A class that yields a size: one of the program's, or a size of `x`.

@@ -35,6 +35,8 @@ pub enum Condition {
     Identity(&'static str),
     /// The variable is an order of dimensions that exchanges the last two.
     SwapsLast(&'static str),
+    /// The variable is an order of dimensions whose last one stays.
+    KeepsEnd(&'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
     Last(&'static str, &'static str),
     /// The list has the last sizes of the tensor, so many, behind one more.
@@ -69,6 +71,19 @@ pub enum Condition {
     PerChannel(&'static str, &'static str, usize),
     /// No element of the tensor is infinite or NaN.
     Finite(&'static str),
+    /// The variable is a number so low that sums with scores of attention are this number: −∞, or near the lowest of
+    /// `float32`.
+    Hides(&'static str),
+    /// The variable is a number of at most this size.
+    AtMost(&'static str, f64),
+    /// The first variable is a tensor that expands to the sizes of the product of the others.
+    Expands(&'static str, &'static str, &'static str),
+    /// The last dimension of the tensor has the size 1.
+    OneLast(&'static str),
+    /// The list has the last sizes of the tensor, so many.
+    KeepsLast(&'static str, &'static str, usize),
+    /// As far as the tensor has sizes that are not 1, the list has the last sizes of the product of two tensors.
+    KeepsBehind(&'static str, &'static str, &'static str, &'static str),
     /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
     /// second: heads are repeated one by one.
     Repeats(&'static str, &'static str, &'static str),
@@ -108,6 +123,13 @@ impl<'a, T: Terms> Match<'a, T> {
     }
     fn is_equal(&self, a: &Expr, b: &Expr) -> bool {
         self.is_shown(self.terms.env().equal(a, b), a, b)
+    }
+    /// The sizes of the product of two tensors that have the same sizes before the last two.
+    fn product(&self, x: &str, y: &str) -> Option<Vec<Expr>> {
+        let (x, y) = (&self.tensor(x)?.sizes, &self.tensor(y)?.sizes);
+        let (rows, columns) = (x.get(x.len().checked_sub(2)?)?, y.last()?);
+        let lead = first(x, 2).filter(|lead| first(y, 2).is_some_and(|other| self.equal(lead, other)))?;
+        Some(lead.iter().chain([rows, columns]).cloned().collect())
     }
     fn is_one(&self, size: &Expr) -> bool {
         self.is_shown(self.terms.env().is(size, 1) == Some(true), size, &Expr::int(1))
@@ -164,6 +186,10 @@ impl Condition {
                 let n = order.len();
                 n >= 2 && order.iter().enumerate().all(|(i, &d)| d == if i + 2 < n { i } else { 2 * n - 3 - i })
             }
+            Condition::KeepsEnd(a) => {
+                let order = order(m.kind(a)?)?;
+                order.last().is_some_and(|&d| d + 1 == order.len())
+            }
             Condition::Last(d, x) => {
                 let n = m.tensor(x)?.dim();
                 let dim = match m.kind(d)? {
@@ -206,6 +232,28 @@ impl Condition {
                 m.equal(std::slice::from_ref(s.sizes.get(own)?), std::slice::from_ref(channels))
                     && s.sizes.iter().enumerate().all(is_one)
             }
+            Condition::Hides(v) => m.number(v)? <= -1e30,
+            Condition::AtMost(v, most) => m.number(v)?.abs() <= most,
+            Condition::Expands(a, x, y) => {
+                let (a, x, y) = (&m.tensor(a)?.sizes, &m.tensor(x)?.sizes, &m.tensor(y)?.sizes);
+                let is = |size: &Expr, of: Option<&Expr>| of.is_some_and(|of| m.terms.env().equal(size, of));
+                let fits = |i: usize| {
+                    let size = &a[a.len() - i];
+                    let [in_x, in_y] = [x, y].map(|of| of.len().checked_sub(i).map(|at| &of[at]));
+                    m.is_one(size) || i != 1 && is(size, in_x) || i != 2 && is(size, in_y)
+                };
+                a.len() <= x.len().max(y.len()) && (1..=a.len()).all(fits)
+            }
+            Condition::OneLast(v) => m.is_one(m.tensor(v)?.sizes.last()?),
+            Condition::KeepsLast(s, x, count) => {
+                let s = listed(m.kind(s)?)?;
+                m.equal(last(&m.tensor(x)?.sizes, count)?, last(&s, count)?)
+            }
+            Condition::KeepsBehind(s, a, x, y) => {
+                let (s, a, product) = (listed(m.kind(s)?)?, &m.tensor(a)?.sizes, m.product(x, y)?);
+                let count = a.len() - a.iter().take_while(|size| m.is_one(size)).count();
+                m.equal(last(&s, count)?, last(&product, count)?)
+            }
             Condition::Finite(v) => is_finite(m.terms, (m.at)(v)?, 8),
             Condition::Repeats(k, e, t) => {
                 let k = &m.tensor(k)?.sizes;
@@ -223,6 +271,11 @@ impl Condition {
 
 fn last(sizes: &[Expr], count: usize) -> Option<&[Expr]> {
     sizes.get(sizes.len().checked_sub(count)?..)
+}
+
+/// All sizes but the last.
+fn first(sizes: &[Expr], but: usize) -> Option<&[Expr]> {
+    sizes.get(..sizes.len().checked_sub(but)?)
 }
 
 /// The integers of a list, symbolic ones too.

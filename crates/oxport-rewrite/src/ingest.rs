@@ -8,7 +8,7 @@
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::cost::Model;
-use crate::kind::same_type;
+use crate::kind::follows;
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_of};
 use egg::Id;
@@ -76,17 +76,18 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
             continue;
         }
         let index = id.index() as u32;
-        let rewritten = term(program, registry, &mut into.egraph, node, &into.class_of);
-        let class = match rewritten {
-            Some((term, data)) => {
+        let called = call(program, registry, &mut into.egraph, node, &into.class_of);
+        let class = match called {
+            Some((term, data)) if node.effect() == Effect::Pure => {
                 // The first node of a term gives the class its recorded value.
                 let class = add(&mut into.egraph, term.clone(), data);
                 into.term_of.insert(id, term);
                 class
             }
-            None => {
+            called => {
                 let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
-                let data = Data { kind, is_static: statics.contains(&id), is_certain: node.op().is_none() };
+                let is_certain = node.op().is_none() || called.is_some_and(|(_, data)| data.is_certain);
+                let data = Data { kind, is_static: statics.contains(&id), is_certain };
                 add(&mut into.egraph, Term::Leaf(index), data)
             }
         };
@@ -117,8 +118,8 @@ fn is_mutated(program: &ExportedProgram, kind: &InputKind) -> bool {
     program.signature.outputs.iter().any(mutates)
 }
 
-/// The term of a node and what it yields, if it can be rewritten.
-fn term(
+/// The term of a node and what it yields, if inference can follow it.
+fn call(
     program: &ExportedProgram,
     registry: &Registry,
     egraph: &mut Graph<'_>,
@@ -127,7 +128,7 @@ fn term(
 ) -> Option<(Term, Data)> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
-    if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
+    if op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
         return None;
     }
     let term = if op.is_getitem() {
@@ -154,7 +155,7 @@ fn term(
     let inferred = type_of(egraph, &term)?;
     let recorded = Kind::Value(node.val()?.clone());
     let known = egraph.lookup(term.clone());
-    let is_followed = |kind: &Kind| same_type(&program.env, kind, &recorded);
+    let is_followed = |kind: &Kind| follows(&program.env, kind, &recorded);
     let is_known = known.is_none_or(|class| is_followed(&egraph[class].data.kind));
     (is_followed(&inferred.kind) && is_known).then_some((term, Data { kind: recorded, ..inferred }))
 }

@@ -218,6 +218,25 @@ pub(crate) enum Differs {
     Stride(usize),
 }
 
+/// True if inference follows what was recorded: the same type, strides of dimensions of size 1 aside. PyTorch's tracing
+/// and its kernels differ in these, and no element depends on them.
+pub(crate) fn follows(env: &ShapeEnv, inferred: &Kind, recorded: &Kind) -> bool {
+    let (Kind::Value(a), Kind::Value(b)) = (inferred, recorded) else { return same_type(env, inferred, recorded) };
+    match (a, b) {
+        (Val::Tensor(a), Val::Tensor(b)) if a.strides.len() == b.strides.len() => {
+            let one_aside = |i: usize| if env.is(&a.sizes[i], 1) == Some(true) { &b.strides[i] } else { &a.strides[i] };
+            let strides = (0..a.strides.len()).map(|i| one_aside(i).clone()).collect();
+            let aside = Fake { strides, ..a.clone() };
+            same_type(env, &Kind::Value(Val::Tensor(aside)), recorded)
+        }
+        (Val::List(a), Val::List(b)) => {
+            let kind = |v: &Val| Kind::Value(v.clone());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| follows(env, &kind(a), &kind(b)))
+        }
+        _ => same_type(env, inferred, recorded),
+    }
+}
+
 /// True if two classes may be merged: same dtype, sizes, strides and device; other values must be alike.
 pub(crate) fn same_type(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
     difference(env, a, b).is_none()

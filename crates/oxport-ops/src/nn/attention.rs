@@ -311,9 +311,9 @@ fn sdpa_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             }
         }
     }
-    // Both sides take the root of the scale, so that neither overflows in half precision.
-    let root = scale.sqrt();
-    let q = b.call("mul.Scalar", (q, root))?;
+    // Both sides take the root of the scale, so that neither overflows in half precision; one its sign.
+    let root = scale.abs().sqrt();
+    let q = b.call("mul.Scalar", (q, root.copysign(scale)))?;
     let k = b.call("transpose.int", (k, -2i64, -1i64))?;
     let k = b.call("mul.Scalar", (k, root))?;
     let mut scores = b.call("matmul", (q, k))?;

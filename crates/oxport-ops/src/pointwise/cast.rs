@@ -208,10 +208,38 @@ impl Wanted {
         let copy = at("copy").map(|i| a.at::<bool>(i)).transpose()?.unwrap_or(false);
         Ok(Wanted { dtype, copy, format: at("memory_format").map(|i| a.at(i)).transpose()?.flatten() })
     }
-    /// Is a tensor already so?
+    /// Is a tensor already so? PyTorch asks which format its strides suggest, and none but channels last suggests other
+    /// than contiguous: what is transposed or gapped is kept.
     fn is_met(&self, cx: &oxport_ir::MetaCx<'_>, x: &Fake) -> bool {
-        !self.copy && self.dtype.is_none_or(|d| d == x.dtype) && in_format(cx, x, self.format)
+        let suggested = suggests_channels_last(x).zip(self.format.filter(|f| *f != MemoryFormat::Preserve));
+        let is_laid = match suggested {
+            Some((is_last, format)) => is_last == (format != MemoryFormat::Contiguous),
+            None => in_format(cx, x, self.format),
+        };
+        !self.copy && self.dtype.is_none_or(|d| d == x.dtype) && is_laid
     }
+}
+
+/// Whether `suggest_memory_format` is channels last, of a tensor of known layout: `is_channels_last_strides_2d` and
+/// `_3d` of c10.
+fn suggests_channels_last(x: &Fake) -> Option<bool> {
+    let ints = |list: &[oxport_sym::Expr]| list.iter().map(oxport_sym::Expr::as_int).collect::<Option<Vec<i64>>>();
+    let (sizes, strides) = (ints(&x.sizes)?, ints(&x.strides)?);
+    let order: &[usize] = match sizes.len() {
+        4 => &[1, 3, 2, 0],
+        5 => &[1, 4, 3, 2, 0],
+        _ => return Some(false),
+    };
+    let mut least = 0;
+    for &d in order {
+        // Where all but the channels have size 1, contiguous is meant.
+        let is_ambiguous = d == 0 && least == strides[1];
+        if strides[1] == 0 || sizes[d] == 0 || strides[d] < least || is_ambiguous {
+            return Some(false);
+        }
+        least = strides[d].saturating_mul(sizes[d].max(1));
+    }
+    Some(true)
 }
 
 fn in_format(cx: &oxport_ir::MetaCx<'_>, x: &Fake, format: Option<MemoryFormat>) -> bool {

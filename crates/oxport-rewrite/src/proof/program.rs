@@ -16,7 +16,7 @@ use super::alias;
 use super::closure::TermId;
 use super::store::{Head, Store};
 use crate::constant::Constant;
-use crate::kind::{Kind, same_type};
+use crate::kind::{Kind, follows, same_type};
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
@@ -177,9 +177,15 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
                 Some(sub) => subgraph(store, sub, depth + 1)?,
                 None => return Err(format!("`{}` names no subgraph", node.name)),
             },
-            NodeKind::CallFunction(op) => match pure_call(store, graph, &terms, node, op) {
-                Some(term) => term,
-                None => other_call(store, graph, &mut terms, id, node, op)?,
+            NodeKind::CallFunction(op) => match followed(store, graph, &terms, node, op) {
+                // The recorded value is of the same type, and may say it in the program's own words.
+                Some((head, args, is_certain)) if node.effect() == Effect::Pure => {
+                    store.known(head, &args, kind_of(node), is_certain)
+                }
+                called => {
+                    let is_certain = called.is_some_and(|(.., is_certain)| is_certain);
+                    other_call(store, graph, &mut terms, id, node, op, is_certain)?
+                }
             },
         };
         terms.values.insert(id, value);
@@ -205,9 +211,15 @@ fn alike(store: &Store<'_>, a: &Kind, b: &Kind) -> bool {
     matches!((a, b), (Kind::Unknown, Kind::Unknown)) || same_type(&store.types.env, a, b)
 }
 
-/// The term of a pure call that inference follows.
-fn pure_call(store: &mut Store<'_>, graph: &Graph, terms: &Terms, node: &Node, op: &Op) -> Option<TermId> {
-    if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || names_unbacked(node) {
+/// What inference makes of a call that it follows: head, arguments, and whether its sizes are certain.
+fn followed(
+    store: &mut Store<'_>,
+    graph: &Graph,
+    terms: &Terms,
+    node: &Node,
+    op: &Op,
+) -> Option<(Head, Vec<TermId>, bool)> {
+    if op.is_mutable() || op.is_higher_order() || names_unbacked(node) {
         return None;
     }
     let args: Vec<TermId> = if op.is_getitem() {
@@ -232,11 +244,10 @@ fn pure_call(store: &mut Store<'_>, graph: &Graph, terms: &Terms, node: &Node, o
     let head = Head::Call(op.name().into());
     let recorded = kind_of(node);
     if let Some(term) = store.closure.find_term(&head, &args) {
-        return alike(store, store.kind(term), &recorded).then_some(term);
+        return follows(&store.types.env, store.kind(term), &recorded).then_some((head, args, false));
     }
     let inferred = store.types.call(op.name(), &kinds)?;
-    // The recorded value is of the same type, and may say it in the program's own words.
-    alike(store, &inferred.kind, &recorded).then(|| store.known(head, &args, recorded, inferred.is_certain))
+    follows(&store.types.env, &inferred.kind, &recorded).then_some((head, args, inferred.is_certain))
 }
 
 /// A call that no rule knows: equal to those of the same arguments and type, and of the same place if it is not pure.
@@ -247,6 +258,7 @@ fn other_call(
     id: NodeId,
     node: &Node,
     op: &Op,
+    is_certain: bool,
 ) -> Result<TermId, Refusal> {
     let is_pure = node.effect() == Effect::Pure && !op.is_mutable();
     let is_proven = || {
@@ -265,7 +277,7 @@ fn other_call(
     for a in node.args.iter().chain(node.kwargs.values()) {
         args.push(any_argument(store, terms, a, 0)?);
     }
-    let term = store.known(Head::Call(name.into()), &args, kind_of(node), false);
+    let term = store.known(Head::Call(name.into()), &args, kind_of(node), is_certain);
     if is_effect {
         terms.effects.push(term);
         terms.effect_nodes.push(id);

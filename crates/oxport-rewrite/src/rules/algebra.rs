@@ -13,6 +13,7 @@ pub(super) static RULES: &[Rule] = &[
     rule("abs-abs", "(abs (abs ?x))", "(abs ?x)").given("x: f32[4]"),
     rule("abs-neg", "(abs (neg ?x))", "(abs ?x)").given("x: f32[4]").when(&[Signed("x")]),
     rule("relu-abs", "(relu (abs ?x))", "(abs ?x)").given("x: f32[4]").when(&[Float("x")]),
+    rule("mul-scalar", "(mul.Scalar ?x ?c)", "(mul.Tensor ?x ?c)").given("x: f32[4], c: 0.5"),
     rule("pow-2", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor ?x ?x)")
         .given("x: f32[4], c: 2")
         .when(&[Real("x"), Is("c", 2.0)]),

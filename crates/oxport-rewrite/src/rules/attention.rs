@@ -1,30 +1,155 @@
 //! Attention recognized from its parts: scores, mask, softmax, values. Scales of queries and keys join the operator's
 //! own; what `scaled_dot_product_attention` yields is copied to the strides that a product has.
 //!
-//! A row of which nothing is seen is 0 for `scaled_dot_product_attention`, and NaN for the parts: masks are finite.
+//! A row of which nothing is seen is 0 for `scaled_dot_product_attention`, and NaN for the parts. Where a mask may have
+//! such a row, 0 times its greatest element is added: 0, or NaN where that is −∞.
 
-use crate::condition::Condition::{Finite, Last, Modest, Repeats, SameDType, SwapsLast};
+use crate::condition::Condition::{
+    AtMost, Expands, Finite, Float, Hides, Is, Last, Modest, OneLast, PowerOfTwo, Repeats, SameDType, SameRank,
+};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
     rule(
         "attention",
-        "(matmul (softmax.int (matmul ?q (permute ?k ?p)) ?d None) ?v)",
-        "(contiguous (scaled_dot_product_attention ?q ?k ?v None 0.0 False 1.0 False) contiguous_format)",
+        "(matmul (softmax.int (matmul ?q ?t) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v None 0.0 False 1.0 False) \
+        contiguous_format)",
     )
-    .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], p: [0, 1, 3, 2], d: -1")
-    .when(&[SwapsLast("p"), Last("d", "q")])
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t")])
     .rounding(),
     rule(
         "attention-mask",
-        "(matmul (softmax.int (add.Tensor (matmul ?q (permute ?k ?p)) ?m 1) ?d None) ?v)",
-        "(contiguous (scaled_dot_product_attention ?q ?k ?v ?m 0.0 False 1.0 False) contiguous_format)",
+        "(matmul (softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 False) \
+        contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m")])
+    .rounding(),
+    rule(
+        "attention-any-mask",
+        "(matmul (softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
+        "(add.Tensor (contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 \
+        False) contiguous_format) (mul.Tensor (amax ?m (list -1) True) 0.0) 1)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Expands("m", "q", "t")])
+    .rounding(),
+    // As Core ATen writes `scaled_dot_product_attention`: a row of which nothing is seen is 0 there, too.
+    rule(
+        "safe-softmax",
+        "(where.self (logical_not (any.dim (logical_not (eq.Scalar ?s ?i)) ?e True)) (full_like ?y ?z ?a ?b ?c ?f ?g) \
+        (softmax.int ?s ?d None))",
+        "(_safe_softmax ?s ?d None)",
+    )
+    .given("s: f32[8, 4]<mask>, i: -inf, e: -1, y: f32[8, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
+    .when(&[Is("i", f64::NEG_INFINITY), Is("z", 0.0), Last("e", "s"), Last("d", "s")])
+    .rounding(),
+    rule(
+        "attention-safe",
+        "(matmul (_safe_softmax (matmul ?q ?t) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v None 0.0 False 1.0 False) \
+        contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t")])
+    .rounding(),
+    rule(
+        "attention-safe-mask",
+        "(matmul (_safe_softmax (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 False) \
+        contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q")])
+    .rounding(),
+    // Scores and mask divided together, as CodeGen has it.
+    rule(
+        "attention-mask-scaled",
+        "(matmul (softmax.int (mul.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?c) ?d None) ?v)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v (mul.Tensor ?m ?c) 0.0 False \
+        (@mul ?c 1.0) False) contiguous_format)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, c: 0.25, d: -1")
+    .against(&[
+        "q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, c: 0.25, d: 1",
+        "q: f64[3, 4], t: f64[4, 7], v: f64[7, 6], m: f64[3, 7]<mask>, c: 0.3, d: -1",
+        "q: f16[3, 4], t: f16[4, 7], v: f16[7, 6], m: f16[3, 7]<mask>, c: 8.0, d: -1",
+    ])
+    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m"), PowerOfTwo("c"), AtMost("c", 1.0)])
+    .rounding(),
+    // Of softmax only: a mask of zeros, which may be added again and again, has no end of sums.
+    rule(
+        "masks-of-attention",
+        "(softmax.int (add.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?n 1) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor ?m ?n 1) 1) ?d None)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], d: -1")
+    .rounding(),
+    rule(
+        "three-masks-of-attention",
+        "(softmax.int (add.Tensor (add.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?n 1) ?o 1) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor (add.Tensor ?m ?n 1) ?o 1) 1) ?d None)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], o: f32[3, 1, 7], d: -1")
+    .rounding(),
+    // Scores less their greatest, scaled: what softmax does itself, as CogView and LayoutLMv3 have it.
+    rule(
+        "softmax-centered",
+        "(softmax.int (mul.Tensor (sub.Tensor ?y (unsqueeze (amax ?y ?e False) -1) 1) ?c) ?d None)",
+        "(softmax.int (mul.Tensor ?y ?c) ?d None)",
+    )
+    .given("y: f32[2, 3, 4], e: [-1], c: 32.0, d: -1")
+    .when(&[Float("y"), Last("d", "y"), Modest("c")])
+    .rounding(),
+    // A sum with a finite mask is not below the lowest number, up to rounding; XGLM says so.
+    rule(
+        "attention-mask-clamped",
+        "(softmax.int (maximum|max.other (add.Tensor (matmul ?q ?t) ?m 1) (full ?s ?c ?e ?l ?n ?p)) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None)",
     )
     .given(
-        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, p: [0, 1, 3, 2], d: -1",
+        "q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7]<mask>, s: [], c: -3.4028234663852886e+38, e: None, \
+        l: None, n: None, p: None, d: -1",
     )
-    .when(&[SwapsLast("p"), Last("d", "q"), SameDType("m", "q"), Finite("m")])
+    .when(&[Finite("m"), Hides("c")])
     .rounding(),
+    // What is filled with a number so low that no score changes it.
+    rule("where-number", "(where.self ?b (scalar_tensor ?c ?d ?l ?e ?p) ?x)", "(masked_fill.Scalar ?x ?b ?c)")
+        .given("b: b8[2, 3], c: -3.0, d: float32, l: None, e: None, p: None, x: f32[2, 3]")
+        .rounding(),
+    rule(
+        "attention-hidden",
+        "(softmax.int (masked_fill.Scalar (matmul ?q ?t) ?b ?c) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (where.ScalarSelf ?b ?c (scalar_tensor 0.0 (@dtype ?q) None None \
+        None)) 1) ?d None)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], b: b8[2, 1, 5, 7], c: -3.4028234663852886e+38, d: -1")
+    .when(&[Hides("c")])
+    .rounding(),
+    rule(
+        "attention-hidden-mask",
+        "(softmax.int (masked_fill.Scalar (add.Tensor (matmul ?q ?t) ?m 1) ?b ?c) ?d None)",
+        "(softmax.int (add.Tensor (matmul ?q ?t) (where.ScalarSelf ?b ?c ?m) 1) ?d None)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], b: b8[2, 1, 5, 7], c: -3.4028234663852886e+38, \
+        d: -1",
+    )
+    .when(&[Hides("c")])
+    .rounding(),
+    // A scale for each head.
+    rule("scale-rows", "(mul.Tensor (matmul ?x ?y) ?s)", "(matmul (mul.Tensor ?x ?s) ?y)")
+        .given("x: f32[2, 3, 4], y: f32[2, 4, 5], s: f32[2, 1, 1]")
+        .when(&[OneLast("s")])
+        .rounding(),
     rule(
         "attention-query-scale",
         "(scaled_dot_product_attention (mul.Tensor ?q ?c) ?k ?v ?m 0.0 ?l ?s ?g)",

@@ -13,13 +13,14 @@ mod norm;
 mod piece;
 mod pointwise;
 mod product;
+mod regroup;
 mod view;
 
 use crate::rule::Rule;
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let tables: [&[Rule]; 11] = [
+    let tables: [&[Rule]; 12] = [
         noop::RULES,
         view::RULES,
         piece::RULES,
@@ -29,6 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         activation::RULES,
         norm::RULES,
         product::RULES,
+        regroup::RULES,
         attention::RULES,
         channels::RULES,
     ];

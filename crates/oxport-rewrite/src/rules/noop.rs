@@ -11,6 +11,7 @@ pub(super) static RULES: &[Rule] = &[
     rule("alias", "(alias ?x)", "?x").given("x: f32[4, 3]"),
     rule("detach", "(detach ?x)", "?x").given("x: f32[4, 3]"),
     rule("lift-fresh-copy", "(lift_fresh_copy ?x)", "?x").given("x: f32[4, 3]"),
+    rule("copy", "(copy ?x ?y ?n)", "?y").given("x: f32[4, 3], y: f32[4, 3], n: False"),
     rule("to-same", "(to.dtype ?x ?d ?n ?c ?m)", "?x").given("x: f32[4, 3], d: float32, n: False, c: False, m: None"),
     rule("to-layout-same", "(to.dtype_layout ?x ?d ?l ?v ?p ?n ?c ?m)", "?x")
         .given("x: f32[4, 3], d: float32, l: None, v: None, p: None, n: False, c: False, m: None"),

@@ -1,6 +1,6 @@
 //! Normalizations and softmax recognized from their parts; a weight and a bias join what was recognized.
 
-use crate::condition::Condition::{Flattens, Is, Last, NotNegative, SameDType};
+use crate::condition::Condition::{Flattens, Is, KeepsEnd, Last, NotNegative, SameDType};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -19,6 +19,16 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4, 8], d: [-1], e: 1e-06")
     .when(&[Last("d", "x")])
+    .rounding(),
+    // Of heads that were moved before the rows.
+    rule(
+        "rms-norm-permuted",
+        "(mul.Tensor (permute ?x ?a) (rsqrt (add.Tensor (mean.dim (pow.Tensor_Scalar (permute ?x ?a) ?p) ?d True None) \
+        ?e 1)))",
+        "(permute (rms_norm ?x (@last ?x) None ?e) ?a)",
+    )
+    .given("x: f32[2, 3, 4, 8], a: [0, 2, 1, 3], p: 2, d: [-1], e: 1e-06")
+    .when(&[Is("p", 2.0), Last("d", "x"), KeepsEnd("a")])
     .rounding(),
     rule("rms-norm-weight", "(mul.Tensor (rms_norm ?x ?s None ?e) ?w)", "(rms_norm ?x ?s ?w ?e)")
         .given("x: f32[4, 8], s: [8], e: 1e-06, w: f32[8]")

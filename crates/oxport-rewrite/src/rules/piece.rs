@@ -6,10 +6,10 @@ use crate::rule::{Rule, rule};
 pub(super) static RULES: &[Rule] = &[
     rule(
         "slice-slice",
-        "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u 1)",
-        "(slice.Tensor ?x ?d (@start ?s ?t) (@end ?s ?e ?u) 1)",
+        "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u ?k)",
+        "(slice.Tensor ?x ?d (@start ?s ?t) (@end ?s ?e ?u) ?k)",
     )
-    .given("x: f32[6, 3], d: 0, s: 1, e: 5, t: 1, u: 3"),
+    .given("x: f32[6, 3], d: 0, s: 1, e: 5, t: 1, u: 3, k: 1"),
     rule("select-slice", "(select.int (slice.Tensor ?x ?d ?s ?e 1) ?d ?i)", "(select.int ?x ?d (@start ?s ?i))")
         .given("x: f32[6, 3], d: 0, s: 1, e: 5, i: 2"),
     rule("narrow", "(narrow ?x ?d ?s ?n)", "(slice.Tensor ?x ?d ?s (@start ?s ?n) 1)")

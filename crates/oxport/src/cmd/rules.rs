@@ -3,11 +3,12 @@
 use super::DIFFERENT;
 use super::report::{json, note, with_spinner};
 use super::search::Rules as Level;
-use clap::Subcommand;
-use oxport::coverage::{Sites, families, sites};
+use clap::{Subcommand, ValueEnum};
+use oxport::coverage::{Left, Sites, families, left, sites};
 use oxport::rule_file::read_rules;
 use oxport::rule_test::{Failure, check};
 use oxport::{Limits, ReadLimits, Result, Toolchain};
+use oxport_rewrite::cost::Model;
 use oxport_rewrite::rule::{Rule, Soundness};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,6 +56,9 @@ struct Coverage {
     /// Decompose to Core ATen first
     #[arg(long)]
     core: bool,
+    /// Treat weights as constants, whatever that makes of the program's size
+    #[arg(long)]
+    freeze: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -163,7 +167,7 @@ struct Found {
     nodes: (usize, usize),
     rules: BTreeMap<String, usize>,
     before: Sites,
-    after: Sites,
+    left: Left,
     with: Sites,
 }
 
@@ -176,16 +180,26 @@ impl Coverage {
             }
         }
         match self.json {
-            true => found.json(),
-            false => found.print(),
+            true => found.json(self),
+            false => found.print(self),
         }
+    }
+
+    /// `fast, frozen weights, Core ATen`
+    fn options(&self) -> String {
+        let rules = self.rules.to_possible_value().map(|v| v.get_name().to_string());
+        let frozen = self.freeze.then(|| "frozen weights".to_string());
+        let core = self.core.then(|| "Core ATen".to_string());
+        rules.into_iter().chain(frozen).chain(core).collect::<Vec<_>>().join(", ")
     }
 
     fn count(&self, path: &Path, limits: &ReadLimits, found: &mut Found) -> Result<()> {
         let toolchain: Toolchain = self.verify.toolchain();
         let program = self.read.read(path, limits)?;
         let program = if self.core { toolchain.decompose(&program)? } else { toolchain.functionalize(&program)? };
-        let (result, report) = toolchain.optimize(&program, self.rules.into(), &Limits::default())?;
+        let model = Model { frozen: self.freeze, ..Model::default() };
+        let limits = Limits { model, grow: f64::INFINITY, ..Limits::default() };
+        let (result, report) = toolchain.optimize(&program, self.rules.into(), &limits)?;
         found.programs += 1;
         found.fired += usize::from(!report.rules.is_empty());
         found.nodes.0 += program.graph.len();
@@ -195,23 +209,34 @@ impl Coverage {
             *found.before.entry(family).or_default() += n;
             *found.with.entry(family).or_default() += usize::from(n > 0);
         }
-        sites(&result).into_iter().for_each(|(family, n)| *found.after.entry(family).or_default() += n);
+        for (family, reasons) in left(&result, self.freeze) {
+            let of = found.left.entry(family).or_default();
+            reasons.into_iter().for_each(|(why, n)| *of.entry(why).or_default() += n);
+        }
         Ok(())
     }
 }
 
 impl Found {
-    fn families(&self) -> impl Iterator<Item = (&'static str, usize, usize, usize)> {
+    /// Family, programs that have it, sites, and those that are left, by reason.
+    fn families(&self) -> impl Iterator<Item = (&'static str, usize, usize, Vec<(&'static str, usize)>)> {
         let of = |sites: &Sites, family| sites.get(family).copied().unwrap_or(0);
-        families().map(move |f| (f, of(&self.with, f), of(&self.before, f), of(&self.after, f)))
+        families().map(move |family| {
+            let mut left: Vec<_> = self.left.get(family).into_iter().flatten().map(|(why, n)| (*why, *n)).collect();
+            left.sort_by_key(|(why, n)| (std::cmp::Reverse(*n), *why));
+            (family, of(&self.with, family), of(&self.before, family), left)
+        })
     }
-    fn print(&self) {
+    fn print(&self, how: &Coverage) {
+        outln!("options    {}", how.options());
         outln!("programs   {}, rules fire on {}", self.programs, self.fired);
         outln!("nodes      {} -> {}", self.nodes.0, self.nodes.1);
         outln!("{:46} {:>8} {:>8} {:>8} {:>10}", "family", "programs", "sites", "left", "rewritten");
-        for (family, programs, before, after) in self.families() {
+        for (family, programs, before, left) in self.families() {
+            let after: usize = left.iter().map(|(_, n)| n).sum();
             let rewritten = 100.0 * before.saturating_sub(after) as f64 / before.max(1) as f64;
             outln!("{family:46} {programs:>8} {before:>8} {after:>8} {rewritten:>8.0} %");
+            left.iter().for_each(|(why, n)| outln!("    {why:59} {n:>8}"));
         }
         outln!("rules");
         let mut rules: Vec<_> = self.rules.iter().collect();
@@ -223,11 +248,14 @@ impl Found {
             outln!("fire nowhere: {}", idle.join(", "));
         }
     }
-    fn json(&self) {
-        let families = self.families().map(|(family, programs, before, after)| {
-            json!({ "family": family, "programs": programs, "sites": before, "left": after })
+    fn json(&self, how: &Coverage) {
+        let families = self.families().map(|(family, programs, before, left)| {
+            let reasons: BTreeMap<&str, usize> = left.iter().copied().collect();
+            let after: usize = reasons.values().sum();
+            json!({ "family": family, "programs": programs, "sites": before, "left": after, "reasons": reasons })
         });
         json(&json!({
+            "options": how.options(),
             "programs": self.programs,
             "fired": self.fired,
             "nodes_before": self.nodes.0,

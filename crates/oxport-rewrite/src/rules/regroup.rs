@@ -1,0 +1,49 @@
+//! Products of batches and heads: dimensions before the last two that are one here and several there, as in attention
+//! whose products are of three dimensions (`bmm`), and whose masks are of four.
+//!
+//! That both sides have the same sizes says that what is regrouped were the same dimensions: a product of tensors that
+//! broadcast has more elements than the product of the regrouped ones.
+
+use crate::condition::Condition::{Is, KeepsBehind, KeepsLast};
+use crate::rule::{Rule, rule};
+
+pub(super) static RULES: &[Rule] = &[
+    rule(
+        "matmul-regrouped",
+        "(reshape (matmul ?x ?y) ?r)",
+        "(matmul (reshape ?x (@lead ?r ?x)) (reshape ?y (@lead ?r ?y)))",
+    )
+    .given("x: f32[6, 3, 4], y: f32[6, 4, 5], r: [2, 3, 3, 5]")
+    .rounding(),
+    rule(
+        "mask-regrouped",
+        "(reshape (add.Tensor (matmul ?x ?y) ?m 1) ?r)",
+        "(add.Tensor (reshape (matmul ?x ?y) ?r) (reshape ?m (@lead ?r ?m)) 1)",
+    )
+    .given("x: f32[6, 3, 4], y: f32[6, 4, 5], m: f32[6, 1, 5], r: [2, 3, 3, 5]")
+    .rounding(),
+    rule(
+        "mask-before-regrouped",
+        "(reshape (add.Tensor (matmul ?x ?y) ?m 1) ?r)",
+        "(add.Tensor (reshape (matmul ?x ?y) ?r) ?m 1)",
+    )
+    .given("x: f32[6, 2, 3, 4], y: f32[6, 2, 4, 5], m: f32[1, 2, 3, 5], r: [2, 3, 2, 3, 5]")
+    .against(&["x: f32[3, 2, 4, 3], y: f32[3, 2, 3, 5], m: f32[2, 1, 5], r: [6, 2, 2, 5]"])
+    .when(&[KeepsBehind("r", "m", "x", "y")])
+    .rounding(),
+    rule("softmax-regrouped", "(softmax.int (reshape ?x ?r) -1 None)", "(reshape (softmax.int ?x -1 None) ?r)")
+        .given("x: f32[2, 3, 4, 5], r: [6, 4, 5]")
+        .when(&[KeepsLast("r", "x", 1)])
+        .rounding(),
+    rule(
+        "weights-regrouped",
+        "(matmul (reshape (softmax.int ?x -1 None) ?r) ?v)",
+        "(reshape (matmul (softmax.int ?x -1 None) (reshape ?v (@lead ?x ?v))) (@sizes ?v))",
+    )
+    .given("x: f32[2, 3, 4, 5], r: [6, 4, 5], v: f32[6, 5, 4]")
+    .rounding(),
+    rule("baddbmm", "(baddbmm ?i ?x ?y ?b ?a)", "(add.Tensor (mul.Tensor (matmul ?x ?y) ?a) ?i 1)")
+        .given("i: f32[2, 1, 5], x: f32[2, 3, 4], y: f32[2, 4, 5], b: 1, a: 0.3")
+        .when(&[Is("b", 1.0)])
+        .rounding(),
+];
