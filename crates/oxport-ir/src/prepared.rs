@@ -5,8 +5,8 @@
 //! a call      kernel: args.prepared::<PackedMatrix>() <─────────────────────────────────┘
 //! ```
 //!
-//! Laws: a kernel computes the same bits without it, unless the plan may round ([`RunCx::may_round`]); what is made of one tensor is made once in a plan, however many
-//! steps read it ([`Makings`]).
+//! Laws: a kernel computes the same bits without it, unless the plan may round ([`RunCx::may_round`]); what is made of
+//! one tensor is made once in a plan, however many steps read it ([`Makings`]).
 //!
 //! [`RunCx::may_round`]: crate::RunCx::may_round
 

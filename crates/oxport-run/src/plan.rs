@@ -39,8 +39,8 @@ pub struct PlanOptions {
     /// Whether operators make what they need of their constant arguments once, when the plan is made: constant weights
     /// are packed. The results are the same without it; a plan that is called once may be cheaper without.
     pub prepare: bool,
-    /// Whether operators may prepare what makes results that round otherwise: a convolution of 3×3 by Winograd's algorithm
-    /// takes a quarter of the multiplications, and differs by a few millionths of the largest element. What
+    /// Whether operators may prepare what makes results that round otherwise: a convolution of 3×3 by Winograd's
+    /// algorithm takes a quarter of the multiplications, and differs by a few millionths of the largest element. What
     /// [`prepare`](PlanOptions::prepare) turns off, this does not turn on.
     pub fast: bool,
     /// Whether images lie channel by channel within each pixel between convolutions that are faster so. The results are

@@ -1,7 +1,7 @@
 //! Prepares the steps of a plan: what operators make once of the constants among their arguments ([`OpDef::prepare`]).
 //!
-//! Laws: a run gives the same bits without it, but for what [`PlanOptions::fast`] allows; a step that cannot be prepared runs as if there were nothing to prepare,
-//! and says itself what is wrong with its arguments.
+//! Laws: a run gives the same bits without it, but for what [`PlanOptions::fast`] allows; a step that cannot be
+//! prepared runs as if there were nothing to prepare, and says itself what is wrong with its arguments.
 //!
 //! [`OpDef::prepare`]: oxport_ir::OpDef::prepare
 //! [`PlanOptions::fast`]: crate::PlanOptions::fast

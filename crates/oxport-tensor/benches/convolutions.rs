@@ -1,5 +1,5 @@
-//! Convolutions with constant weights, GFLOP/s of the direct sum: over planes (contiguous), over pixels (channels-last),
-//! and by Winograd's algorithm, where it is for them.
+//! Convolutions with constant weights, GFLOP/s of the direct sum: over planes (contiguous), over pixels
+//! (channels-last), and by Winograd's algorithm, where it is for them.
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench convolutions

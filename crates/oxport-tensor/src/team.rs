@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The caller's thread runs the steps of a program and opens a job where there is work for several. Every thread begins
-//! with a part of the tasks of its own, the same one in every job, so that it finds what it has made before in its cache,
-//! and goes on with what the others have left: a helper that comes late, or never, leaves more tasks to them. It waits for
-//! the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
+//! with a part of the tasks of its own, the same one in every job, so that it finds what it has made before in its
+//! cache, and goes on with what the others have left: a helper that comes late, or never, leaves more tasks to them. It
+//! waits for the next job awake for a little while, so that opening one costs less than waking a thread; then asleep.
 //!
 //! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a
 //! panic in a task ends the job, and goes on in the caller.

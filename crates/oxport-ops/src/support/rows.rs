@@ -116,7 +116,7 @@ pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
         let mut y = *chunk;
         y.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
         for i in 0..LANES {
-            acc[i] = acc[i] + y[i];
+            acc[i] += y[i];
         }
         *chunk = y;
     }
@@ -125,7 +125,7 @@ pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
         _ => row.iter_mut().skip(whole).for_each(|x| *x = (*x - shift).fast_exp()),
     }
     // The same order as that of a sum of the whole row.
-    acc.iter_mut().zip(&row[whole..]).for_each(|(acc, &y)| *acc = *acc + y);
+    acc.iter_mut().zip(&row[whole..]).for_each(|(acc, &y)| *acc += y);
     combined_late(acc, |a, b| a + b)
 }
 

@@ -108,8 +108,8 @@ impl<T: Multiply> Rows<'_, T> {
                 *row = self.x[at..].as_ptr();
             }
         }
-        // SAFETY: in every row lie the channels of all columns (checked); the factors and the start have whole registers
-        // for all of them; the output is the caller's promise.
+        // SAFETY: in every row lie the channels of all columns (checked); the factors and the start have whole
+        // registers for all of them; the output is the caller's promise.
         unsafe {
             f(&Line {
                 rows: &rows[..tall],

@@ -13,7 +13,8 @@
 //!
 //! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
 //! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
-//! a product: the same bits for any strides (those of `winograd` are others). Lower dimensions are three with sizes of 1 in front.
+//! a product: the same bits for any strides (those of `winograd` are others). Lower dimensions are three with sizes of
+//! 1 in front.
 
 mod channels;
 mod columns;

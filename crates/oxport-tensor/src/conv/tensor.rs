@@ -123,8 +123,8 @@ impl PackedKernel {
         PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
     }
 
-    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise, if that is for outputs with
-    /// these sizes of a plane.
+    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise, if that is for outputs
+    /// with these sizes of a plane.
     ///
     /// # Errors
     /// The transformed weight is larger than a buffer may be.

@@ -309,8 +309,8 @@ fn kernels_per_channel_hand_on() {
     }
 }
 
-/// Winograd's algorithm is near the sum in `f64`, hands on what it has finished, and gives the same bits on any number of
-/// threads: planes of all remainders of a tile, of few and of many blocks.
+/// Winograd's algorithm is near the sum in `f64`, hands on what it has finished, and gives the same bits on any number
+/// of threads: planes of all remainders of a tile, of few and of many blocks.
 #[test]
 fn winograd_is_near_the_sum() {
     let cases: &[(&str, f64)] = if cfg!(miri) {

@@ -22,8 +22,8 @@ const POINTS: usize = READ * READ;
 const LEAST_PLANE: usize = 8;
 /// Fewer channels are worth less than their transforms.
 const LEAST_CHANNELS: usize = 16;
-/// Numbers of a block of tiles and their points, which stay in the L2 cache, if those are enough tiles for the weight to
-/// be read for.
+/// Numbers of a block of tiles and their points, which stay in the L2 cache, if those are enough tiles for the weight
+/// to be read for.
 const BLOCK: usize = 3 << 16;
 const LEAST_TILES: usize = 24;
 /// Numbers between tiles, so that they do not meet in one set of the L1 cache.
@@ -204,8 +204,8 @@ impl Run<'_> {
                 }
             }
             let from = products[(tile - first) * o..].as_ptr();
-            // SAFETY: the products of a tile lie `count * o` apart (checked above); at every place there is room for the
-            // channels of a pixel, and these pixels are this task's own.
+            // SAFETY: the products of a tile lie `count * o` apart (checked above); at every place there is room for
+            // the channels of a pixel, and these pixels are this task's own.
             unsafe { (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, clamp, &places) }
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));

@@ -1,7 +1,7 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::grid::{Grid, TASK_PANELS};
-use super::kernel::TileOut;
+use super::kernel::{TileOut, ahead};
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::runs::{Block, Left, TileOf};
 use super::view::{After, Batch, Finished, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
@@ -321,16 +321,6 @@ impl<T: Multiply> One<'_, T> {
                 }
             }
         }
-    }
-}
-
-/// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
-#[inline]
-pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
-    match tiles_left {
-        1 => next.wrapping_add(panel.len() / 2),
-        2 => next,
-        _ => panel.as_ptr(),
     }
 }
 

@@ -4,8 +4,7 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in [`super::gemm`].
 
 use super::Compute;
-use super::block::ahead;
-use super::kernel::TileOut;
+use super::kernel::{TileOut, ahead};
 use super::pack::{Cols, Packed, Rows, Side, slices};
 use super::runs::Segment;
 

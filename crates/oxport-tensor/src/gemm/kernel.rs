@@ -79,6 +79,16 @@ pub(super) struct TileOut<T> {
     pub(super) next: *const T,
 }
 
+/// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
+#[inline]
+pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
+    match tiles_left {
+        1 => next.wrapping_add(panel.len() / 2),
+        2 => next,
+        _ => panel.as_ptr(),
+    }
+}
+
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
     /// Numbers in a register.

@@ -1,8 +1,8 @@
 //! The bodies of kernels per channel of usual sizes: a row of the output from rows of the input, whose columns are read
 //! once for all outputs that they belong to.
 //!
-//! Invariants: those of [`super::kernel`], and of the general kernel: an output is its start and then its taps in order,
-//! those of zeros too.
+//! Invariants: those of [`super::kernel`], and of the general kernel: an output is its start and then its taps in
+//! order, those of zeros too.
 
 use super::lane::Lane;
 

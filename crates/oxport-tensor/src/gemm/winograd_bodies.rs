@@ -1,10 +1,11 @@
 //! The bodies of the transforms of Winograd's convolution F(4×4, 3×3), over channels that are neighbors in memory.
 //!
 //! ```text
-//!   6×6 pixels of a channel ─ points ─> 36 numbers   × 36 weights, summed over channels by products ─ outputs ─> 4×4 pixels
+//!   6×6 pixels ─ points ─> 36 numbers   × 36 weights, summed over channels by products   ─ outputs ─> 4×4 pixels
 //! ```
 //!
-//! The polynomial points are 0, ±√½, ±√2 and ∞, whose factors are small: the error is a quarter of that of 0, ±1, ±2, ∞.
+//! The polynomial points are 0, ±√½, ±√2 and ∞, whose factors are small: the error is a quarter of that of 0, ±1, ±2,
+//! ∞.
 //!
 //! Invariant: those of [`super::kernel`]: a body has no closures; channels do not enter each other's numbers.
 
