@@ -2,9 +2,9 @@
 
 use crate::all;
 use oxport::compare::{Tolerance, compare};
-use oxport::{Fake, Opt, PlanOptions, Tensor, Value, registry};
+use oxport::{DType, Fake, Opt, PlanOptions, Tensor, Value, registry};
 use oxport_ir::infer::{MetaCx, cost_of, infer_call};
-use oxport_ir::{Argument, Class, Cost, Decomp, Exact, Kernel, OpDef, OperandStrides, Val, Work};
+use oxport_ir::{Argument, Class, Cost, Decomp, Exact, Kernel, MemoryFormat, OpDef, OperandStrides, Val, Work};
 use oxport_sym::{Assumptions, Expr, Range, ShapeEnv, Symbol};
 use oxport_testkit::samples::{Sample, parse};
 
@@ -458,4 +458,34 @@ fn recurrent_layers_drop_as_pytorch_does() {
     let Value::Tensor(y) = &outputs.user[0] else { panic!("a tensor") };
     let torch = [2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0f32];
     assert_eq!(y.to_vec::<f32>().expect("float32"), torch);
+}
+
+/// As PyTorch 2.15 has it: `to` keeps a tensor whose strides suggest the format, as those of all but channels last
+/// suggest contiguous.
+#[test]
+fn to_keeps_what_suggests_its_format() {
+    let strides = |layout: &[i64], format: MemoryFormat| {
+        let sizes: &[i64] = &[2, 3, 4, 5];
+        let x = Fake {
+            strides: layout.iter().map(|&s| s.into()).collect(),
+            ..Fake::of(&Tensor::zeros(DType::F32, sizes)?)
+        };
+        let mut b = oxport::ProgramBuilder::new(registry());
+        let x = b.input("x", x)?;
+        let kwargs = [("memory_format", Argument::MemoryFormat(format))];
+        let y = b.calls().call_kw("to.dtype", (x, DType::F32), &kwargs)?;
+        let strides = b.calls().fake(y)?.strides.clone();
+        Ok::<_, oxport::Error>(strides.iter().map(|s| s.as_int()).collect::<Option<Vec<_>>>())
+    };
+    let (plain, last, turned) = ([60, 20, 5, 1], [60, 1, 15, 3], [60, 20, 1, 4]);
+    for (given, format, expected) in [
+        (plain, MemoryFormat::Contiguous, plain),
+        (turned, MemoryFormat::Contiguous, turned),
+        (last, MemoryFormat::Contiguous, plain),
+        (last, MemoryFormat::ChannelsLast, last),
+        (turned, MemoryFormat::ChannelsLast, last),
+    ] {
+        let found = strides(&given, format).expect("a valid call");
+        assert_eq!(found, Some(expected.to_vec()), "{given:?} {format:?}");
+    }
 }

@@ -24,7 +24,7 @@ fn program(sketch: &str) -> Result<ExportedProgram, String> {
     };
     let mut b = ProgramBuilder::new(registry());
     let mut names: HashMap<String, Argument> = HashMap::new();
-    for (i, input) in samples::split(inputs).into_iter().enumerate() {
+    for (i, input) in oxport_ir::text::split_top(inputs).into_iter().enumerate() {
         let (name, text) = input.split_once(": ").ok_or("an input is `name: tensor`")?;
         let tensor = samples::parse(text)?.tensors.pop().ok_or("an input is a tensor")?;
         let node = match name.strip_prefix("b_") {
@@ -44,7 +44,7 @@ fn program(sketch: &str) -> Result<ExportedProgram, String> {
         names.insert(name.to_string(), value);
     }
     let node = |name: &str| names.get(name).and_then(Argument::as_node).ok_or(format!("no value {name}"));
-    let returned: Vec<NodeId> = samples::split(returned).into_iter().map(node).collect::<Result<_, _>>()?;
+    let returned: Vec<NodeId> = oxport_ir::text::split_top(returned).into_iter().map(node).collect::<Result<_, _>>()?;
     let mut program = b.finish(&returned).map_err(|e| e.to_string())?;
     program.dialect = Dialect::Training;
     Ok(program)

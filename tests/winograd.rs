@@ -4,7 +4,7 @@ use oxport::compare::{Tolerance, compare};
 use oxport::{ExportedProgram, PlanOptions, Tensor, Value, registry};
 use oxport_ir::{StateTensor, parse};
 
-/// A convolution, what a pass joins with it, and one by name whose planes are too small.
+/// A convolution, what a pass joins with it, and one by name, of one weight.
 fn program(height: &str, symbols: &str) -> ExportedProgram {
     let text = format!(
         r#"
@@ -66,4 +66,38 @@ fn fast_plans_round_and_are_near() {
     assert!(is_equal(&run(&fixed, PlanOptions { prepare: false, ..fast() })[2], &exact[0]));
     let open = program("s0", "s0: VR[9, 40]");
     assert!(is_equal(&run(&open, fast())[2], &run(&open, PlanOptions::default())[2]));
+}
+
+/// A weight that a plane of known size shares with one of unknown size is made both into points and into panels.
+#[test]
+fn every_call_of_a_weight_decides_for_itself() {
+    let text = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, p_w: "f32[24, 24, 3, 3]", x: "f32[2, 24, 12, 13]", y: "f32[2, 24, s0, 13]"):
+            a: "f32[2, 24, 12, 13]" = torch.ops.aten.conv2d.default(x, p_w, None, [1, 1], [1, 1])
+            b: "f32[2, 24, s0, 13]" = torch.ops.aten.conv2d.default(y, p_w, None, [1, 1], [1, 1])
+            return (a, b)
+
+Graph signature:
+    # inputs
+    p_w: PARAMETER target='w'
+    x: USER_INPUT
+    y: USER_INPUT
+    # outputs
+    a: USER_OUTPUT
+    b: USER_OUTPUT
+
+Range constraints: {s0: VR[9, 40]}
+"#;
+    let mut program = parse::parse(text, registry()).expect("a valid text");
+    program.state.insert("w".into(), StateTensor::new(noise(&[24, 24, 3, 3], 1), true));
+    let run = |fast: bool| {
+        let plan = oxport::plan(&program, &PlanOptions { fast, ..PlanOptions::default() }).expect("it has kernels");
+        let x = || Value::Tensor(noise(&[2, 24, 12, 13], 3));
+        plan.run(vec![x(), x()]).expect("it runs").user
+    };
+    let (exact, fast) = (run(false), run(true));
+    let is_equal = |i: usize| compare(&fast[i], &exact[i], Tolerance::Exact).agree;
+    assert!(!is_equal(0) && is_equal(1));
 }

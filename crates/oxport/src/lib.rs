@@ -56,6 +56,7 @@
 #[cfg(feature = "rewrite")]
 pub mod bisect;
 pub mod compare;
+#[cfg(feature = "rewrite")]
 pub mod coverage;
 pub mod difference;
 pub mod display;

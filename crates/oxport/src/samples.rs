@@ -6,6 +6,7 @@
 //! ```
 
 use crate::{DType, Tensor};
+use oxport_ir::text::split_top;
 use oxport_ir::{Argument, MemoryFormat};
 use oxport_tensor::Layout;
 
@@ -51,7 +52,7 @@ impl Item {
 pub fn parse(text: &str) -> Result<Sample, String> {
     let (is_error, body) = text.strip_prefix('!').map_or((false, text), |b| (true, b));
     let mut sample = Sample { is_error, ..Sample::default() };
-    for part in split(body) {
+    for part in split_top(body) {
         let is_name = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_alphanumeric() || c == '_');
         match part.split_once('=').filter(|(k, _)| is_name(k)) {
             Some((key, value)) => {
@@ -75,30 +76,9 @@ pub fn constant(text: &str) -> Result<Argument, String> {
     Ok(item(text, &mut Vec::new())?.argument(&|_| Argument::None))
 }
 
-/// Splits at commas outside of brackets.
-pub fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start, mut quoted) = (Vec::new(), 0, 0, false);
-    for (i, c) in text.char_indices() {
-        match c {
-            '"' => quoted = !quoted,
-            _ if quoted => {}
-            '[' | '{' | '(' => depth += 1,
-            ']' | '}' | ')' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(text[start..i].trim());
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts.retain(|p| !p.is_empty());
-    parts
-}
-
 fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
     if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-        return Ok(Item::List(split(inner).into_iter().map(|p| item(p, tensors)).collect::<Result<_, _>>()?));
+        return Ok(Item::List(split_top(inner).into_iter().map(|p| item(p, tensors)).collect::<Result<_, _>>()?));
     }
     if let Some((short, rest)) = text.split_once('[')
         && let Some(dtype) = DType::from_short(short)
@@ -130,7 +110,7 @@ fn item(text: &str, tensors: &mut Vec<Tensor>) -> Result<Item, String> {
 }
 
 fn numbers(text: &str) -> Result<Vec<i64>, String> {
-    split(text).into_iter().map(|n| n.parse().map_err(|_| format!("expected a number, got `{n}`"))).collect()
+    split_top(text).into_iter().map(|n| n.parse().map_err(|_| format!("expected a number, got `{n}`"))).collect()
 }
 
 /// `2, 3]{1, 2}<5`

@@ -45,3 +45,4 @@ mod values;
 mod whole;
 
 pub use names::{Namespace, fx_name};
+pub use vals::split_top;

@@ -154,8 +154,8 @@ fn bracketed(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Splits at commas outside of brackets and strings.
-fn split_top(text: &str) -> Vec<&str> {
+/// Splits at commas outside of brackets and strings; what is empty is left out.
+pub fn split_top(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0i64, 0);
     let (mut quote, mut escaped) = (None, false);
     for (i, c) in text.char_indices() {
@@ -165,8 +165,8 @@ fn split_top(text: &str) -> Vec<&str> {
             (Some(q), c) if q == c => quote = None,
             (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
-            (None, '(' | '[') => depth += 1,
-            (None, ')' | ']') => depth -= 1,
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth -= 1,
             (None, ',') if depth == 0 => {
                 parts.push(text[start..i].trim());
                 start = i + 1;

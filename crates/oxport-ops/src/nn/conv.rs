@@ -14,6 +14,7 @@ use oxport_ir::{
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
+use std::sync::Arc;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -353,19 +354,21 @@ fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Pr
         let [_, _, h, w] = &out.sizes[..] else { return None };
         Some([h.as_int()?, w.as_int()?])
     });
-    let made = args.cx.makings().once(weight, |w| {
-        if let Some(plane) = plane
-            && let Some(made) = winograd(args, w, plane)?
-        {
-            return Ok(Some(made));
-        }
-        Ok(PackedKernel::of_constant(w, form, groups, transposed)?)
-    })?;
+    if let Some(plane) = plane
+        && fits_winograd(args, weight, plane)?
+    {
+        let made = args.cx.makings().once(weight, |w| Ok(Some(Transformed(Arc::new(PackedKernel::winograd(w)?)))))?;
+        return Ok(made.map(|made| Prepared::new(made.0.clone())));
+    }
+    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, form, groups, transposed)?))?;
     Ok(made.map(Prepared::new))
 }
 
-/// The weight for Winograd's algorithm, if that is for the call, whose results have such planes.
-fn winograd(args: &Args<'_, Real>, weight: &Tensor, plane: [i64; 2]) -> Result<Option<PackedKernel>> {
+/// What Winograd's algorithm takes of a weight, beside the panels that other calls may take of the same one.
+struct Transformed(Arc<PackedKernel>);
+
+/// Whether Winograd's algorithm is for a call whose results have such planes.
+fn fits_winograd(args: &Args<'_, Real>, weight: &Tensor, plane: [i64; 2]) -> Result<bool> {
     // That of 3×3 by name: another kernel is not for it.
     let padding = match padding_name(args)? {
         Some(name) => vec![i64::from(name == "same")],
@@ -379,7 +382,7 @@ fn winograd(args: &Args<'_, Real>, weight: &Tensor, plane: [i64; 2]) -> Result<O
         output_padding: &[0],
         groups: args.named("groups")?,
     };
-    Ok(PackedKernel::winograd(weight, &options, plane)?)
+    Ok(options.fits_winograd(weight, plane))
 }
 
 /// A tensor with so many zeros more at the end of each spatial dimension.

@@ -43,6 +43,16 @@ impl ConvOptions<'_> {
         Ok(sizes_of(&geometry, &out, x.len()))
     }
 
+    /// Whether [`Winograd`] is for a convolution with such a weight `[O, C, …]`, of outputs with planes of these sizes.
+    pub fn fits_winograd(&self, weight: &Tensor, plane: [i64; 2]) -> bool {
+        let &[_, channels, _, _] = weight.sizes() else { return false };
+        // What a window of 3×3 with steps of 1 makes such a plane of.
+        let padding = |d: usize| self.padding.get(d).or(self.padding.first()).copied().unwrap_or(0);
+        let input = [0, 1].map(|d| plane[d].saturating_add(2).saturating_sub(padding(d).saturating_mul(2)));
+        let geometry = self.geometry(&[1, channels, input[0], input[1]], weight.sizes());
+        weight.dtype() == DType::F32 && geometry.is_ok_and(|g| Winograd::fits(&g))
+    }
+
     fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {
         g.output().ok_or_else(|| Error::shape(format!("a kernel {weight:?} does not fit an input {x:?} with {self:?}")))
     }
@@ -123,25 +133,21 @@ impl PackedKernel {
         PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
     }
 
-    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise, if that is for outputs
-    /// with these sizes of a plane.
+    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise: see
+    /// [`ConvOptions::fits_winograd`].
     ///
     /// # Errors
-    /// The transformed weight is larger than a buffer may be.
-    pub fn winograd(weight: &Tensor, options: &ConvOptions<'_>, plane: [i64; 2]) -> Result<Option<PackedKernel>> {
+    /// It is no `float32` of such sizes, or the transformed weight is larger than a buffer may be.
+    pub fn winograd(weight: &Tensor) -> Result<PackedKernel> {
         let sizes = counts(weight.sizes())?;
-        let (&[out_channels, in_channels, ..], DType::F32) = (&sizes[..], weight.dtype()) else { return Ok(None) };
-        // What a window of 3×3 with steps of 1 makes such a plane of.
-        let padding = |d: usize| options.padding.get(d).or(options.padding.first()).copied().unwrap_or(0);
-        let input = [0, 1].map(|d| plane[d].saturating_add(2).saturating_sub(padding(d).saturating_mul(2)));
-        let x = [1, in_channels as i64, input[0], input[1]];
-        if weight.rank() != 4 || !options.geometry(&x, weight.sizes()).is_ok_and(|g| Winograd::fits(&g)) {
-            return Ok(None);
-        }
+        let (&[out_channels, in_channels, 3, 3], DType::F32) = (&sizes[..], weight.dtype()) else {
+            let (dtype, sizes) = (weight.dtype(), weight.sizes());
+            return Err(Error::shape(format!("expected a float32 weight [O, C, 3, 3], got {dtype} {sizes:?}")));
+        };
         memory::admit(weight.numel().saturating_mul(4 * size_of::<f32>()))?;
         let weight = weight.contiguous()?;
         let made = Winograd::new(weight.span::<f32>()?, out_channels, in_channels);
-        Ok(Some(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) }))
+        Ok(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) })
     }
 
     /// Packs a weight `[O, C/groups, kernel…]`; `None` where no algorithm uses a packed one (transposed convolutions, a

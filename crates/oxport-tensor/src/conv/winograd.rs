@@ -61,6 +61,8 @@ const WEIGHT: [[f64; 3]; READ] = [
 /// The transformed weight of a 3×3 kernel: a matrix for each point.
 pub struct Winograd {
     points: Vec<Packed<f32>>,
+    /// Of the input and of the output.
+    channels: [usize; 2],
 }
 
 impl Winograd {
@@ -74,27 +76,31 @@ impl Winograd {
     }
 
     /// Transforms a contiguous weight `[out_channels, in_channels, 3, 3]`.
+    ///
+    /// # Panics
+    /// If it has not so many numbers.
     pub fn new(weight: &[f32], out_channels: usize, in_channels: usize) -> Winograd {
+        assert_eq!(weight.len(), out_channels * in_channels * 9, "law: a weight has all its taps");
         let mut scratch = Scratch::take::<f32>(out_channels * in_channels);
         let point = |p: usize| {
             let factor = |t: usize| WEIGHT[p / READ][t / 3] * WEIGHT[p % READ][t % 3];
             let factors: [f64; 9] = std::array::from_fn(factor);
             let matrix = scratch.slice::<f32>(out_channels * in_channels);
-            for_chunks(matrix, in_channels, PARALLEL_WEIGHT.div_ceil(in_channels), |o, row| {
+            for_chunks(matrix, in_channels, PARALLEL_WEIGHT.div_ceil(in_channels.max(1)), |o, row| {
                 for (to, taps) in row.iter_mut().zip(weight[o * in_channels * 9..].as_chunks::<9>().0) {
                     *to = taps.iter().zip(factors).map(|(&w, f)| f64::from(w) * f).sum::<f64>() as f32;
                 }
             });
             Packed::rhs(in_channels, out_channels, Mat::new(&*matrix, 1, in_channels))
         };
-        Winograd { points: (0..POINTS).map(point).collect() }
+        Winograd { points: (0..POINTS).map(point).collect(), channels: [in_channels, out_channels] }
     }
 
     /// As [`convolve`] with this weight, where the algorithm [`fits`](Winograd::fits) and the channels of input and
     /// output are neighbors; else with that of the convolution.
     ///
     /// # Panics
-    /// As [`convolve`].
+    /// As [`convolve`], or the channels are not those of the weight.
     pub fn convolve(&self, conv: &Convolution<'_, f32>, y: &mut [f32], y_strides: [usize; 5]) {
         let is_pixels = conv.x_strides[1] == 1 && y_strides[1] == 1;
         if !is_pixels || !Winograd::fits(&conv.geometry) {
@@ -107,6 +113,7 @@ impl Winograd {
 
     fn run(&self, conv: &Convolution<'_, f32>, out: Output<'_, f32>) {
         let g = &conv.geometry;
+        assert_eq!(self.channels, [g.in_channels, g.out_channels], "law: a weight has the channels of its convolution");
         let [tall, wide] = [1, 2].map(|d| out.sizes[d].div_ceil(TILE));
         let tiles = g.batch * tall * wide;
         let zeros = vec![0.0; g.in_channels.max(g.out_channels)];

@@ -25,6 +25,7 @@ pub(crate) fn times_packed<A: Compute>(
     c: &mut [A],
 ) {
     let (kernels, k, n) = (A::kernels(), b.k, b.major);
+    assert!(kernels.rows <= MOST_ROWS, "law: a tile has at most so many rows");
     let is_inside = rows == 0 || a.len() >= (rows - 1) * a_stride + k;
     assert!(b.side == Side::Right && is_inside && c.len() >= rows * n, "law: operands are within their slices");
     if k == 0 {

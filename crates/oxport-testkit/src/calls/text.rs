@@ -1,8 +1,8 @@
 //! A call as text, and back: `aten::add.Tensor(f32[2, 3], 1, alpha=read(2)) symbolic`.
 
 use super::{Call, Item, Mode, Spec};
-use crate::samples::split;
 use oxport::DType;
+use oxport_ir::text::split_top;
 use oxport_ir::{Argument, Complex, Device, MemoryFormat, MemoryLayout};
 use std::fmt;
 
@@ -62,7 +62,7 @@ impl Call {
     /// One does not parse.
     pub fn read_arguments(&mut self, body: &str) -> Result<(), String> {
         let is_name = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_alphanumeric() || c == '_');
-        for part in split(body) {
+        for part in split_top(body) {
             match part.split_once('=').filter(|(k, _)| is_name(k)) {
                 Some((key, value)) => self.kwargs.push((key.to_string(), Item::parse(value.trim())?)),
                 None => self.args.push(Item::parse(part)?),
@@ -80,7 +80,7 @@ impl Item {
     pub fn parse(text: &str) -> Result<Item, String> {
         let inside = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
         if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-            return Ok(Item::List(split(inner).into_iter().map(Item::parse).collect::<Result<_, _>>()?));
+            return Ok(Item::List(split_top(inner).into_iter().map(Item::parse).collect::<Result<_, _>>()?));
         }
         if let Some(size) = inside("size") {
             return size.parse().map(Item::Size).map_err(|_| format!("expected a size, got `{text}`"));

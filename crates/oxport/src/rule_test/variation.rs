@@ -1,6 +1,7 @@
 //! How the example of a rule is varied: dtypes, sizes, layouts, constants.
 
-use crate::{DType, samples};
+use crate::DType;
+use oxport_ir::text::split_top;
 use oxport_rewrite::rule::{Rule, Soundness};
 use std::fmt;
 
@@ -145,11 +146,11 @@ pub(crate) fn variables(given: &'static str) -> Result<Vec<(&'static str, Variab
     let read = |given: &'static str| {
         let (name, text) = given.split_once(": ").ok_or(format!("`{given}` is no typed variable"))?;
         if let Some(names) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
-            return Ok((name, Variable::List(samples::split(names))));
+            return Ok((name, Variable::List(split_top(names))));
         }
         let tensor = text.split_once('[').and_then(|(short, rest)| {
             let (sizes, range) = rest.split_once(']')?;
-            let sizes: Vec<i64> = samples::split(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
+            let sizes: Vec<i64> = split_top(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
             Some((DType::from_short(short)?, sizes, range))
         });
         let Some((dtype, sizes, range)) = tensor else { return Ok((name, Variable::Constant(text))) };
@@ -158,7 +159,7 @@ pub(crate) fn variables(given: &'static str) -> Result<Vec<(&'static str, Variab
             false => Err(format!("`{given}`: expected at most {MAX_ELEMENTS} elements")),
         }
     };
-    samples::split(given).into_iter().map(read).collect()
+    split_top(given).into_iter().map(read).collect()
 }
 
 /// The most elements of a tensor.
@@ -295,7 +296,7 @@ fn others(text: &str) -> Vec<String> {
         };
         return others.iter().map(|o| o.to_string()).collect();
     };
-    let numbers: Vec<i64> = samples::split(list).iter().filter_map(|n| n.parse().ok()).collect();
+    let numbers: Vec<i64> = split_top(list).iter().filter_map(|n| n.parse().ok()).collect();
     let mut others: Vec<Vec<i64>> =
         [&[1, 0][..], &[0, 1], &[-1, -2], &[2, 2], &[-1], &[0], &[1], &[1, -1]].map(Vec::from).into();
     others.push(numbers.iter().rev().copied().collect());
