@@ -148,27 +148,35 @@ impl<'a, T: Multiply> Windows<'a, T> {
     fn copy(&mut self, conv: &Convolution<'_, T>, padded: bool) {
         let g = &conv.geometry;
         let pad = if padded { g.padding } else { [0; 3] };
-        let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
-        let (c, [sn, sc, sd, sh, sw]) = (g.in_channels, conv.x_strides);
-        let row = w * c;
-        let count = g.batch * d * h * row;
-        let mut scratch = Scratch::take::<T::Acc>(count);
-        for_chunks(scratch.slice::<T::Acc>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
-            let (n, id, ih) = (i / (d * h), (i / h % d).wrapping_sub(pad[0]), (i % h).wrapping_sub(pad[1]));
-            if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
-                return out.fill(T::Acc::ZERO);
-            }
-            let (before, rest) = out.split_at_mut(pad[2] * c);
-            let (inside, behind) = rest.split_at_mut(g.input[2] * c);
-            before.fill(T::Acc::ZERO);
-            behind.fill(T::Acc::ZERO);
-            interleave(Mat::new(&conv.x[n * sn + id * sd + ih * sh..], sc, sw), c, g.input[2], inside);
-        });
+        let (scratch, count, strides) = channels_last(conv, pad);
         self.data = Data::Copy(scratch, count);
-        self.strides = [d * h * row, h * row, row, c];
-        self.input = [d, h, w];
+        self.strides = strides;
+        self.input = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
         self.padding = [0, 1, 2].map(|i| g.padding[i] - pad[i]);
     }
+}
+
+/// A copy of the input in channels-last order with `pad` zeros around it: the memory, its number of elements, and the
+/// strides of images, depth, height and width.
+pub(super) fn channels_last<T: Multiply>(conv: &Convolution<'_, T>, pad: [usize; 3]) -> (Scratch, usize, [usize; 4]) {
+    let g = &conv.geometry;
+    let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
+    let (c, [sn, sc, sd, sh, sw]) = (g.in_channels, conv.x_strides);
+    let row = w * c;
+    let count = g.batch * d * h * row;
+    let mut scratch = Scratch::take::<T::Acc>(count);
+    for_chunks(scratch.slice::<T::Acc>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
+        let (n, id, ih) = (i / (d * h), (i / h % d).wrapping_sub(pad[0]), (i % h).wrapping_sub(pad[1]));
+        if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
+            return out.fill(T::Acc::ZERO);
+        }
+        let (before, rest) = out.split_at_mut(pad[2] * c);
+        let (inside, behind) = rest.split_at_mut(g.input[2] * c);
+        before.fill(T::Acc::ZERO);
+        behind.fill(T::Acc::ZERO);
+        interleave(Mat::new(&conv.x[n * sn + id * sd + ih * sh..], sc, sw), c, g.input[2], inside);
+    });
+    (scratch, count, [d * h * row, h * row, row, c])
 }
 
 impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {

@@ -366,6 +366,25 @@ fn winograd_is_near_the_sum() {
         let error = y.iter().zip(&expected).fold(0.0, |most: f64, (&y, e)| most.max((f64::from(y) - e).abs()));
         assert!(error <= bound * largest, "{text}: {:e}", error / largest);
         assert!(y == run(3, None), "{text}");
+        let planes = contiguous(1, g.in_channels, g.input);
+        let mut turned = vec![0.0; x.len()];
+        for i in 0..x.len() {
+            let (c, p) = (i % g.in_channels, i / g.in_channels);
+            let area = g.input[1] * g.input[2];
+            turned[p / area * planes[0] + c * area + p % area] = x[i];
+        }
+        let mut of_planes = vec![f32::NAN; count];
+        let conv = Convolution {
+            geometry: g,
+            x: &turned,
+            x_strides: planes,
+            weight: &weight,
+            packed: None,
+            bias: Some(&bias),
+            after: None,
+        };
+        made.convolve(&conv, &mut of_planes, ys);
+        assert!(y == of_planes, "{text}");
         let negate = |part| each::<f32>(part, |y| *y = -*y);
         let negated: Vec<f32> = y.iter().map(|y| -y).collect();
         assert!(negated == run(3, Some(After { f: &negate, writes: false, clamp: None })), "{text}");

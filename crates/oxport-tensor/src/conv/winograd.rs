@@ -8,6 +8,7 @@
 //! an output differs from the direct sum by a few millionths of the largest output (`tests`).
 
 use super::depthwise::Shared;
+use super::pixels::channels_last;
 use super::{Convolution, Geometry, Output, checked, convolve};
 use crate::gemm::{Compute, Factors, Mat, Packed, times_packed};
 use crate::parallel::{for_chunks, for_single_tasks, for_tasks, threads};
@@ -96,19 +97,21 @@ impl Winograd {
         Winograd { points: (0..POINTS).map(point).collect(), channels: [in_channels, out_channels] }
     }
 
-    /// As [`convolve`] with this weight, where the algorithm [`fits`](Winograd::fits) and the channels of input and
-    /// output are neighbors; else with that of the convolution.
+    /// As [`convolve`] with this weight, where the algorithm [`fits`](Winograd::fits) and the channels of the output
+    /// are neighbors (an input of other strides is copied first); else with that of the convolution.
     ///
     /// # Panics
     /// As [`convolve`], or the channels are not those of the weight.
     pub fn convolve(&self, conv: &Convolution<'_, f32>, y: &mut [f32], y_strides: [usize; 5]) {
-        let is_pixels = conv.x_strides[1] == 1 && y_strides[1] == 1;
-        if !is_pixels || !Winograd::fits(&conv.geometry) {
+        if y_strides[1] != 1 || !Winograd::fits(&conv.geometry) {
             return convolve(conv, y, y_strides);
         }
-        if let Some(out) = checked(conv, y, y_strides) {
-            self.run(conv, out);
+        let Some(out) = checked(conv, y, y_strides) else { return };
+        if conv.x_strides[1] == 1 {
+            return self.run(conv, out);
         }
+        let (scratch, count, [n, d, h, w]) = channels_last(conv, [0; 3]);
+        self.run(&Convolution { x: scratch.get(count), x_strides: [n, 1, d, h, w], ..*conv }, out);
     }
 
     fn run(&self, conv: &Convolution<'_, f32>, out: Output<'_, f32>) {
