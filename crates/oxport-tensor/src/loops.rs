@@ -12,7 +12,6 @@
 
 use smallvec::SmallVec;
 
-use crate::gemm::Bounds;
 use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, cast as convert_to, dispatch};
 
@@ -24,6 +23,7 @@ mod walk;
 
 pub use cast::copy;
 use convert::Converted;
+use join::Known;
 pub(crate) use pack::move_2d;
 use walk::{Access, Operand, RowFn, Walk};
 
@@ -37,18 +37,28 @@ pub fn map<T: Element, U: Element>(x: &Tensor, out: &mut TensorMut, f: impl Unar
 /// `out[i] = x[i]`, raised to `low`, then lowered to `high` if there is one. NaN stays, and so does −0 at a bound of 0.
 /// Behind a product, the product's kernel computes it in registers.
 pub fn clamp<T: Element + PartialOrd>(x: &Tensor, out: &mut TensorMut, low: T, high: Option<T>) -> Result<()> {
-    let bounds = (T::DTYPE == DType::F32).then(|| [convert_to(low), high.map_or(f32::INFINITY, convert_to)]);
+    let bounds = || Known::Clamp([convert_to(low), high.map_or(f32::INFINITY, convert_to)]);
+    let known = (T::DTYPE == DType::F32).then(bounds);
     let raised = move |x: T| if x < low { low } else { x };
     let (dtypes, outs) = ([T::DTYPE; 2], &mut [out]);
     match high {
-        None => run_known(&[x], outs, Access::Write, Some(&dtypes), bounds, &|rows| {
+        None => run_known(&[x], outs, Access::Write, Some(&dtypes), known, &|rows| {
             simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &raised });
         }),
-        Some(high) => run_known(&[x], outs, Access::Write, Some(&dtypes), bounds, &|rows| {
+        Some(high) => run_known(&[x], outs, Access::Write, Some(&dtypes), known, &|rows| {
             let clamped = move |x: T| if raised(x) > high { high } else { raised(x) };
             simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &clamped });
         }),
     }
+}
+
+/// `out[i] = a[i] + b[i]` in float32, where `a` and `b` broadcast to the sizes of `out`. Behind a product, the
+/// product's kernel adds one of its own layout in registers.
+pub fn add(a: &Tensor, b: &Tensor, out: &mut TensorMut) -> Result<()> {
+    let add = |x: f32, y: f32| x + y;
+    run_known(&[a, b], &mut [out], Access::Write, Some(&[DType::F32; 3]), Some(Known::Sum), &|rows| {
+        simd::run(Zip { a: rows.input::<f32>(0), b: rows.input::<f32>(1), out: rows.output::<f32>(0), f: &add });
+    })
 }
 
 /// `out[i] = f(a[i], b[i])`, where `a` and `b` broadcast to the sizes of `out`.
@@ -202,13 +212,13 @@ fn run(
     run_known(inputs, outs, access, compute, None, f)
 }
 
-/// As [`run`], of a function that is known to be a [`clamp`] of float32 numbers to these bounds.
+/// As [`run`], of a function that may be known.
 fn run_known(
     inputs: &[&Tensor],
     outs: &mut [&mut TensorMut],
     access: Access,
     compute: Option<&[DType]>,
-    bounds: Option<Bounds>,
+    known: Option<Known>,
     f: &(dyn Fn(&mut Rows<'_>) + Sync),
 ) -> Result<()> {
     let Some((first, rest)) = outs.split_first() else {
@@ -222,7 +232,7 @@ fn run_known(
     let outputs = outs.len();
     let row = |len: usize, pointers: &[*mut u8]| f(&mut Rows { len, pointers, dtypes, outputs, taken: 0 });
     if own[..] == *dtypes {
-        return visit(inputs, outs, access, bounds, &row);
+        return visit(inputs, outs, access, known, &row);
     }
     if own.iter().zip(dtypes).any(|(&own, &wanted)| cast::stop_over(own, wanted).is_some()) {
         return run_beside(inputs, outs, access, dtypes, f);
@@ -260,11 +270,11 @@ fn visit(
     inputs: &[&Tensor],
     outs: &mut [&mut TensorMut],
     access: Access,
-    bounds: Option<Bounds>,
+    known: Option<Known>,
     row: RowFn<'_>,
 ) -> Result<()> {
     if outs.iter().any(|o| o.is_absent()) || inputs.iter().any(|x| x.is_absent()) {
-        return join::hand_over(inputs, outs, access, bounds, row);
+        return join::hand_over(inputs, outs, access, known, row);
     }
     let sizes = SmallVec::<[i64; 6]>::from_slice(outs[0].sizes());
     let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();

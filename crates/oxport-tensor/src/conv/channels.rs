@@ -42,7 +42,8 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     let line = line_kernel::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
     // All that follows may be a clamp; else finished rows lie elsewhere, if it writes the output.
-    let clamp = conv.after.and_then(|after| after.clamp).filter(|_| line.is_some());
+    let tail = conv.after.and_then(|after| after.tail).filter(|tail| line.is_some() && tail.residual.is_none());
+    let clamp = tail.and_then(|tail| tail.clamp);
     let clamp = clamp.and_then(|bounds| (&bounds as &dyn std::any::Any).downcast_ref().copied());
     let is_elsewhere = clamp.is_none() && conv.after.is_some_and(|after| after.writes);
     let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], clamp };

@@ -155,17 +155,17 @@ impl<T> Shared<T> {
         Shared { data: data.as_mut_ptr() }
     }
     /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each; where they lie if not
-    /// there; clamped or not.
+    /// there; whether what follows is done.
     pub(super) fn finish(
         &self,
         after: Option<After<'_>>,
         at: usize,
         [rows, stride, cols]: [usize; 3],
         made: Option<(*mut u8, usize)>,
-        is_clamped: bool,
+        has_tail: bool,
     ) {
         if let Some(After { f, .. }) = after {
-            f(Finished { start: self.data.cast(), at, rows, stride, cols, made, is_clamped });
+            f(Finished { start: self.data.cast(), at, rows, stride, cols, made, has_tail });
         }
     }
     /// # Safety

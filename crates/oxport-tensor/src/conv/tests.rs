@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gemm::tests::each;
+use crate::gemm::{Residual, Tail};
 use half::f16;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -174,7 +175,7 @@ fn every_algorithm_equals_the_definition() {
                     weight: &hw,
                     packed: None,
                     bias: Some(&hb),
-                    after: Some(After { f: &negate, writes: false, clamp: None }),
+                    after: Some(After { f: &negate, writes: false, tail: None }),
                 };
                 pool.install(|| convolve(&conv, &mut hy, ys));
                 // All of it, or nothing.
@@ -297,15 +298,19 @@ fn kernels_per_channel_hand_on() {
         let negate = |part| write(&|y| -y, part);
         let negated: Vec<f32> = y.iter().map(|y| -y).collect();
         for writes in [false, true] {
-            assert!(negated == run(Some(After { f: &negate, writes, clamp: None })), "{text} {writes}");
+            assert!(negated == run(Some(After { f: &negate, writes, tail: None })), "{text} {writes}");
         }
         let clamp = |part: crate::gemm::Finished| {
-            if !part.is_clamped {
+            if !part.has_tail {
                 write(&|y| y.clamp(-20.0, 35.0), part);
             }
         };
         let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-20.0, 35.0)).collect();
-        assert!(clamped == run(Some(After { f: &clamp, writes: true, clamp: Some([-20.0, 35.0]) })), "{text}");
+        let tail = Tail { residual: None, clamp: Some([-20.0, 35.0]) };
+        assert!(clamped == run(Some(After { f: &clamp, writes: true, tail: Some(tail) })), "{text}");
+        let tail = Tail { residual: Some(Residual(y.as_ptr())), ..tail };
+        let untailed = |part: crate::gemm::Finished| assert!(!part.has_tail);
+        run(Some(After { f: &untailed, writes: true, tail: Some(tail) }));
     }
 }
 
@@ -387,12 +392,13 @@ fn winograd_is_near_the_sum() {
         assert!(y == of_planes, "{text}");
         let negate = |part| each::<f32>(part, |y| *y = -*y);
         let negated: Vec<f32> = y.iter().map(|y| -y).collect();
-        assert!(negated == run(3, Some(After { f: &negate, writes: false, clamp: None })), "{text}");
-        let is_clamped = AtomicBool::new(true);
-        let clamp =
-            |part: crate::gemm::Finished| is_clamped.store(is_clamped.load(Relaxed) && part.is_clamped, Relaxed);
-        let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-1.5, 2.0)).collect();
-        assert!(clamped == run(3, Some(After { f: &clamp, writes: true, clamp: Some([-1.5, 2.0]) })), "{text}");
-        assert!(is_clamped.into_inner(), "{text}");
+        assert!(negated == run(3, Some(After { f: &negate, writes: false, tail: None })), "{text}");
+        let has_tail = AtomicBool::new(true);
+        let clamp = |part: crate::gemm::Finished| has_tail.store(has_tail.load(Relaxed) && part.has_tail, Relaxed);
+        let more = numbers(count, 9);
+        let tail = Some(Tail { residual: Some(Residual(more.as_ptr())), clamp: Some([-1.5, 2.0]) });
+        let clamped: Vec<f32> = y.iter().zip(&more).map(|(y, more)| (y + more).clamp(-1.5, 2.0)).collect();
+        assert!(clamped == run(3, Some(After { f: &clamp, writes: true, tail })), "{text}");
+        assert!(has_tail.into_inner(), "{text}");
     }
 }

@@ -10,7 +10,7 @@
 use super::depthwise::Shared;
 use super::pixels::channels_last;
 use super::{Convolution, Geometry, Output, checked, convolve};
-use crate::gemm::{Compute, Factors, Mat, Packed, times_packed};
+use crate::gemm::{Compute, Factors, Mat, Packed, Tail, times_packed};
 use crate::parallel::{for_chunks, for_single_tasks, for_tasks, threads};
 use crate::scratch::Scratch;
 use std::ops::Range;
@@ -195,7 +195,8 @@ impl Run<'_> {
     fn outputs(&self, tiles: Range<usize>, first: usize, products: &[f32], count: usize) {
         let (conv, o) = (self.conv, self.conv.geometry.out_channels);
         let ([height, width], [sn, _, sp]) = (self.sizes, self.strides);
-        let clamp = conv.after.and_then(|after| after.clamp);
+        let tail = conv.after.and_then(|after| after.tail);
+        let Tail { residual, clamp } = tail.unwrap_or_default();
         let start = &conv.bias.unwrap_or(self.zeros)[..o];
         assert!(products.len() >= POINTS * count * o, "law: a block has the products of its tiles");
         // What lies outside is written to a place of its own.
@@ -206,21 +207,24 @@ impl Run<'_> {
         for tile in tiles.clone() {
             let [_, _, w] = self.place(tile);
             let mut places = [outside; TILE * TILE];
-            for (i, place) in places.iter_mut().enumerate() {
+            let mut residuals = [outside.cast_const(); TILE * TILE];
+            for i in 0..TILE * TILE {
                 let (y, x) = (h + i / TILE, w + i % TILE);
                 if y < height && x < width {
                     // SAFETY: a pixel of the output (checked by `convolve`).
-                    *place = unsafe { self.shared.at(at(y, x)) };
+                    places[i] = unsafe { self.shared.at(at(y, x)) };
+                    residuals[i] = residual.map_or(outside, |first| first.0.wrapping_add(at(y, x)));
                 }
             }
+            let residuals = residual.map(|_| &residuals);
             let from = products[(tile - first) * o..].as_ptr();
             // SAFETY: the products of a tile lie `count * o` apart (checked above); at every place there is room for
             // the channels of a pixel, and these pixels are this task's own.
-            unsafe { (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, clamp, &places) }
+            unsafe { (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, residuals, clamp, &places) }
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));
         for y in h..(h + TILE).min(height) {
-            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], None, clamp.is_some());
+            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], None, tail.is_some());
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::grid::{Grid, TASK_PANELS};
 use super::kernel::{TileOut, ahead};
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
+use super::part::Part;
 use super::runs::{Block, Left, TileOf};
-use super::view::{After, Batch, Finished, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
+use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
 use crate::parallel;
@@ -110,7 +111,7 @@ impl<T> CView<T> {
 /// C as tasks share it; each writes its own elements.
 #[derive(Clone, Copy)]
 pub(super) struct CView<T> {
-    data: *mut T,
+    pub(super) data: *mut T,
     pub(super) rows: usize,
     pub(super) cols: usize,
 }
@@ -118,6 +119,9 @@ pub(super) struct CView<T> {
 unsafe impl<T: Send> Send for CView<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for CView<T> {}
+
+/// What is done to tiles as they are written: see [`Tail`](super::view::Tail).
+type TailOf<A> = (*const A, Option<[A; 2]>);
 
 impl<T: Multiply> One<'_, T> {
     /// Turns the product around (`Cᵀ = Bᵀ·Aᵀ`) where C is contiguous along its rows only, or has a single column.
@@ -222,8 +226,8 @@ impl<T: Multiply> One<'_, T> {
         let c_cols = cols.start(cp.start)..cols.start(cp.end);
         let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
         let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
-        let clamp = self.clamp();
-        let is_followed = self.after.is_some() && clamp.is_none();
+        let tail = self.tail();
+        let is_followed = self.after.is_some() && tail.is_none();
         let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
         let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
@@ -235,7 +239,7 @@ impl<T: Multiply> One<'_, T> {
         for (b, block) in blocks.iter().enumerate() {
             let first = rows.start(block.start);
             let c_rows = range.start + first..range.start + rows.start(block.end);
-            let mut c = Tile { is_clamped: clamp.is_some(), ..Tile::new(self, c_rows, c_cols.clone()) };
+            let mut c = Part::new(self, c_rows, c_cols.clone(), tail.is_some());
             if b == 0 {
                 row = c.start_row();
             }
@@ -268,10 +272,13 @@ impl<T: Multiply> One<'_, T> {
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
                             None => (std::ptr::null(), 0),
                         };
-                        let clamp = clamp.filter(|_| s + 1 == last);
+                        let (residual, clamp) = match tail.filter(|_| s + 1 == last) {
+                            Some((residual, clamp)) => (c.residual(residual, p), clamp),
+                            None => (std::ptr::null(), None),
+                        };
                         let next = ahead(b, b.as_ptr_range().end, block.end - i);
-                        let out =
-                            TileOut { c: p, stride, cols: width, alpha: self.alpha, add, add_stride, clamp, next };
+                        let alpha = self.alpha;
+                        let out = TileOut { c: p, stride, cols: width, alpha, add, add_stride, residual, clamp, next };
                         // SAFETY: the tile lies in this task's part of C, and its columns in the row.
                         unsafe { left.multiply(kernels, tile, out) }
                     }
@@ -283,14 +290,15 @@ impl<T: Multiply> One<'_, T> {
     }
 
     /// Whether sums are numbers of C as they are, and neighbors of a row lie side by side there.
-    fn is_direct(&self) -> bool {
+    pub(super) fn is_direct(&self) -> bool {
         self.c.cols == 1 && T::as_acc(&[]).is_some()
     }
 
-    /// The bounds that tiles are clamped to as they are written.
-    fn clamp(&self) -> Option<[T::Acc; 2]> {
-        let bounds = self.after?.clamp.filter(|_| self.is_direct() && self.k > 0)?;
-        (&bounds as &dyn std::any::Any).downcast_ref().copied()
+    /// What is done to tiles as they are written.
+    fn tail(&self) -> Option<TailOf<T::Acc>> {
+        let tail = self.after?.tail.filter(|_| self.is_direct() && self.k > 0)?;
+        let tail: TailOf<f32> = (tail.residual.map_or(std::ptr::null(), |residual| residual.0), tail.clamp);
+        (&tail as &dyn std::any::Any).downcast_ref().copied()
     }
 
     /// Packs one slice of k of some column panels.
@@ -329,114 +337,6 @@ fn cut(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     let (start, len) = (range.start, range.len());
     let parts = len.div_ceil(most).max(1);
     (0..parts).map(move |i| start + i * len / parts..start + (i + 1) * len / parts)
-}
-
-/// A part of C: in place, or in a buffer of the computing type that is rounded and scattered at the end, or is what
-/// follows makes C of.
-pub(super) struct Tile<'a, T: Multiply> {
-    one: &'a One<'a, T>,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    buffer: Option<Scratch>,
-    /// Whether the numbers are clamped when the tile is finished.
-    is_clamped: bool,
-}
-
-impl<'a, T: Multiply> Tile<'a, T> {
-    pub(super) fn new(one: &'a One<'a, T>, rows: Range<usize>, cols: Range<usize>) -> Self {
-        let is_elsewhere = one.after.is_some_and(|after| after.writes) && one.clamp().is_none();
-        let direct = one.is_direct() && !is_elsewhere;
-        let buffer = (!direct).then(|| Scratch::take::<T::Acc>(rows.len() * cols.len()));
-        Tile { one, rows, cols, buffer, is_clamped: false }
-    }
-
-    /// Element (i, j) of the part, and the stride of rows.
-    pub(super) fn tile(&mut self, i: usize, j: usize) -> (*mut T::Acc, usize) {
-        let (width, count) = (self.cols.len(), self.rows.len() * self.cols.len());
-        match &mut self.buffer {
-            Some(b) => (b.slice::<T::Acc>(count)[i * width + j..].as_mut_ptr(), width),
-            None => {
-                let at = self.one.at + (self.rows.start + i) * self.one.c.rows + self.cols.start + j;
-                // SAFETY: in the slice of C, checked by `gemm`; element and computing type are the same here.
-                (unsafe { self.one.c.data.add(at) }.cast(), self.one.c.rows)
-            }
-        }
-    }
-
-    /// Row `i` of the part in the computing type.
-    pub(super) fn row(&mut self, i: usize) -> &mut [T::Acc] {
-        let width = self.cols.len();
-        let (p, _) = self.tile(i, 0);
-        // SAFETY: a row of the part is contiguous, inside C or the buffer, and this task's own.
-        unsafe { std::slice::from_raw_parts_mut(p, width) }
-    }
-
-    /// The start values, if they are the same for all rows.
-    fn start_row(&self) -> Option<Scratch> {
-        let Start::PerColumn(x) = self.one.start else { return None };
-        let mut scratch = (self.one.k > 0).then(|| Scratch::take::<T::Acc>(self.cols.len()))?;
-        T::widen(&x[self.cols.clone()], scratch.slice::<T::Acc>(self.cols.len()));
-        Some(scratch)
-    }
-
-    /// Writes the start values; false where the first slice of k may overwrite.
-    pub(super) fn begin(&mut self) -> bool {
-        let one = self.one;
-        if matches!(one.start, Start::Zero) && one.k > 0 {
-            return false;
-        }
-        for i in 0..self.rows.len() {
-            let (r, cols) = (self.rows.start + i, self.cols.clone());
-            let at = one.at + r * one.c.rows + cols.start * one.c.cols;
-            let direct = self.buffer.is_none();
-            let row = self.row(i);
-            match one.start {
-                Start::Zero => row.fill(T::Acc::ZERO),
-                Start::PerRow(x) => row.fill(x[r].widen_one()),
-                Start::PerColumn(x) => T::widen(&x[cols], row),
-                Start::Scaled(beta) if direct => row.iter_mut().for_each(|y| *y = beta.times(*y)),
-                Start::Scaled(beta) => {
-                    for (j, y) in row.iter_mut().enumerate() {
-                        // SAFETY: an element of C, checked by `gemm`.
-                        *y = beta.times(unsafe { *one.c.data.add(at + j * one.c.cols) }.widen_one());
-                    }
-                }
-            }
-        }
-        true
-    }
-
-    /// The part is finished: rounds and scatters it if it is buffered, and hands it on.
-    pub(super) fn finish(mut self) {
-        let (one, width, cs) = (self.one, self.cols.len(), self.one.c.cols);
-        let (rows, stride, is_clamped) = (self.rows.len(), one.c.rows, self.is_clamped);
-        let at = one.at + self.rows.start * stride + self.cols.start * cs;
-        let start = one.c.data.cast();
-        let is_wanted = one.after.is_some_and(|after| after.writes) && one.is_direct();
-        if let (Some(after), Some(buffer), true) = (one.after, &mut self.buffer, is_wanted) {
-            let made = Some((buffer.slice::<T::Acc>(rows * width).as_mut_ptr().cast(), width));
-            return (after.f)(Finished { start, at, rows, stride, cols: width, made, is_clamped });
-        }
-        if self.buffer.is_some() {
-            let mut rounded = Scratch::take::<T>(width);
-            for i in 0..rows {
-                let rounded = rounded.slice::<T>(width);
-                T::narrow(self.row(i), rounded);
-                for (j, &y) in rounded.iter().enumerate() {
-                    // SAFETY: an element of this task's part of C.
-                    unsafe { *one.c.data.add(at + i * stride + j * cs) = y };
-                }
-            }
-        }
-        let Some(after) = one.after else { return };
-        if cs == 1 {
-            (after.f)(Finished { start, at, rows, stride, cols: width, made: None, is_clamped });
-        } else {
-            let each = Finished { start, at, rows: width, stride: cs, cols: 1, made: None, is_clamped };
-            let row = |i: usize| Finished { at: at + i * stride, ..each };
-            (0..rows).map(row).for_each(after.f);
-        }
-    }
 }
 
 /// Where the matrices of each product of the batch begin.

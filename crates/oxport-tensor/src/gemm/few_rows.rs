@@ -54,6 +54,7 @@ pub(crate) fn times_packed<A: Compute>(
                     alpha: A::ONE,
                     add,
                     add_stride: n,
+                    residual: std::ptr::null(),
                     clamp: None,
                     next,
                 };

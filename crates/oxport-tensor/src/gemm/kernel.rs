@@ -13,6 +13,7 @@ use super::Compute;
 use super::lane::{Lane, Plain};
 use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
+use super::pack_bodies::{copy_body, transpose_body};
 use super::runs::{Pixels, Segment, depthwise_body, runs_body};
 use super::tap_bodies::{gather_body, taps_body};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
@@ -43,9 +44,10 @@ pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mu
 pub(crate) type Depthwise<T> = unsafe fn(&Pixels<'_, T>);
 /// `(places, channels, factors, to, step)`: the 36 points of the 6×6 pixels at these places, `step` apart.
 pub(crate) type Points<T> = unsafe fn(&[*const T; 36], usize, &Factors<T>, *mut T, usize);
-/// `(from, step, channels, start, factors, clamp, places)`: the 4×4 outputs of 36 points `step` apart, each added to
-/// its channel's start, and clamped.
-pub(crate) type Outputs<T> = unsafe fn(*const T, usize, usize, *const T, &Factors<T>, Option<[T; 2]>, &[*mut T; 16]);
+/// `(from, step, channels, start, factors, residuals, clamp, places)`: the 4×4 outputs of 36 points `step` apart, each
+/// added to its channel's start and its residual, and clamped.
+pub(crate) type Outputs<T> =
+    unsafe fn(*const T, usize, usize, *const T, &Factors<T>, Option<&[*const T; 16]>, Option<[T; 2]>, &[*mut T; 16]);
 /// A row of an output of a kernel per channel of one size, with steps of one or two.
 pub(crate) type LineFn<T> = unsafe fn(&Line<'_, T>);
 /// Those of 3×3, 5×5 and 7×7 with steps of one, and of two.
@@ -61,7 +63,7 @@ pub(crate) struct Tile {
     pub(crate) len: usize,
 }
 
-/// Where a tile of a product goes: `c = add + alpha·ab`, clamped.
+/// Where a tile of a product goes: `c = add + alpha·ab + residual`, clamped.
 #[derive(Clone, Copy)]
 pub(super) struct TileOut<T> {
     /// The tile, and its stride of rows.
@@ -73,7 +75,9 @@ pub(super) struct TileOut<T> {
     /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
     pub(super) add: *const T,
     pub(super) add_stride: usize,
-    /// What the sums are clamped to.
+    /// What is added to the sums, which lies as the tile does, or nothing (null).
+    pub(super) residual: *const T,
+    /// What they are clamped to then.
     pub(super) clamp: Option<[T; 2]>,
     /// What will be read soon: a cache line of it is asked for at every step of k.
     pub(super) next: *const T,
@@ -158,12 +162,17 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
 /// Asks for the cache lines of a tile.
 #[inline(always)]
 pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>) {
-    for i in 0..MR {
-        let row = out.c.wrapping_add(i * out.stride);
-        // SAFETY: a prefetch may be of any address; the CPU feature is the caller's promise.
-        unsafe {
-            L::prefetch(row);
-            L::prefetch(row.wrapping_add(out.cols - 1));
+    for (tile, is_there) in [(out.c.cast_const(), true), (out.residual, !out.residual.is_null())] {
+        if !is_there {
+            continue;
+        }
+        for i in 0..MR {
+            let row = tile.wrapping_add(i * out.stride);
+            // SAFETY: a prefetch may be of any address; the CPU feature is the caller's promise.
+            unsafe {
+                L::prefetch(row);
+                L::prefetch(row.wrapping_add(out.cols - 1));
+            }
         }
     }
 }
@@ -171,8 +180,8 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
 /// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
 #[inline(always)]
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, clamp, .. } = out;
-    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` where there is one.
+    let TileOut { c, stride, cols, alpha, add, add_stride, residual, clamp, .. } = out;
+    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
     unsafe {
         let mut acc = *acc;
         if alpha != L::T::ONE {
@@ -203,6 +212,15 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
                 }
             }
         }
+        if !residual.is_null() {
+            for (i, row) in acc.iter_mut().enumerate() {
+                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
+                    let from = residual.wrapping_add(i * stride + v * L::N);
+                    let n = cols - v * L::N;
+                    *r = r.add(if n >= L::N { L::load(from) } else { L::load_part(from, n) });
+                }
+            }
+        }
         if let Some([low, high]) = clamp {
             let (low, high) = (L::splat(low), L::splat(high));
             for row in &mut acc {
@@ -226,53 +244,6 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
                     r.store(p);
                 } else if cols > at {
                     r.store_part(p, cols - at);
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn copy_body<L: Lane>(src: *const L::T, stride: usize, members: usize, k: usize, dst: *mut L::T, step: usize) {
-    // SAFETY: the caller gives k runs of `members` numbers in `src` and k steps of `members` numbers in `dst`.
-    unsafe {
-        let (whole, rest) = (members - members % L::N, members % L::N);
-        for p in 0..k {
-            let (s, d) = (src.add(p * stride), dst.add(p * step));
-            for at in (0..whole).step_by(L::N) {
-                L::load(s.add(at)).store(d.add(at));
-            }
-            if rest > 0 {
-                L::load_part(s.add(whole), rest).store_part(d.add(whole), rest);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn transpose_body<L: Lane>(
-    src: *const L::T,
-    stride: usize,
-    members: usize,
-    k: usize,
-    dst: *mut L::T,
-    step: usize,
-) {
-    // SAFETY: the caller gives `members` runs of k numbers in `src` and k steps of `members` numbers in `dst`.
-    unsafe {
-        for i0 in (0..members).step_by(L::N) {
-            let have = (members - i0).min(L::N);
-            for p0 in (0..k).step_by(L::N) {
-                let n = (k - p0).min(L::N);
-                let mut square = [L::zero(); 16];
-                for (i, r) in square.iter_mut().enumerate().take(have) {
-                    let s = src.add((i0 + i) * stride + p0);
-                    *r = if n == L::N { L::load(s) } else { L::load_part(s, n) };
-                }
-                L::transpose(&mut square);
-                for (p, r) in square.iter().enumerate().take(n) {
-                    let d = dst.add((p0 + p) * step + i0);
-                    if have == L::N { r.store(d) } else { r.store_part(d, have) }
                 }
             }
         }
@@ -413,10 +384,10 @@ macro_rules! entry {
             $(#[target_feature(enable = $feature)])?
             unsafe fn outputs<L: Lane>(
                 from: *const L::T, step: usize, channels: usize, start: *const L::T, f: &Factors<L::T>,
-                clamp: Option<[L::T; 2]>, places: &[*mut L::T; 16],
+                residuals: Option<&[*const L::T; 16]>, clamp: Option<[L::T; 2]>, places: &[*mut L::T; 16],
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { outputs_body::<L>(from, step, channels, start, f, clamp, places) }
+                unsafe { outputs_body::<L>(from, step, channels, start, f, residuals, clamp, places) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.

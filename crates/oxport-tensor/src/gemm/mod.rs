@@ -27,7 +27,9 @@ mod line_bodies;
 mod narrow;
 mod narrow_bodies;
 mod pack;
+mod pack_bodies;
 mod panels;
+mod part;
 mod planes;
 mod runs;
 mod tap_bodies;
@@ -46,7 +48,7 @@ pub(crate) use runs::Pixels;
 pub use runs::{Runs, ZEROS};
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
-pub(crate) use view::{Bounds, Finished};
+pub(crate) use view::{Bounds, Finished, Residual, Tail};
 pub(crate) use view::{extent, is_disjoint};
 pub(crate) use winograd_bodies::Factors;
 

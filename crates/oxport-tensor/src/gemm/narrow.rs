@@ -5,9 +5,10 @@
 //!
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in a tile.
 
-use super::block::{One, Operand, Tile};
+use super::block::{One, Operand};
 use super::kernel::TileOut;
 use super::pack::{Cols, slices};
+use super::part::Part;
 use super::{Compute, Multiply};
 use crate::parallel::for_tasks;
 use crate::scratch::Scratch;
@@ -61,7 +62,7 @@ pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
     };
     let task = |t: usize| {
         let cols = t * width..one.n.min((t + 1) * width);
-        let mut tile = Tile::new(one, 0..m, cols.clone());
+        let mut tile = Part::new(one, 0..m, cols.clone(), false);
         let mut accumulate = tile.begin();
         // Whole panels are written, the padding of the last one too.
         let pitch = cols.len().next_multiple_of(T::Acc::kernels().cols());
@@ -130,7 +131,17 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
             assert!(to.len() >= width, "law: sums of a panel have room");
             let (c, add) = (to.as_mut_ptr(), std::ptr::null());
             let next = b.as_ptr();
-            let out = TileOut { c, stride: width, cols: width, alpha: A::ONE, add, add_stride: 0, clamp: None, next };
+            let out = TileOut {
+                c,
+                stride: width,
+                cols: width,
+                alpha: A::ONE,
+                add,
+                add_stride: 0,
+                residual: std::ptr::null(),
+                clamp: None,
+                next,
+            };
             // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
             unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, out) }
             j += 1;
@@ -209,14 +220,14 @@ fn sums<T: Multiply>(
 
 /// Adds `alpha` times the sums to the start values.
 pub(super) fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T::Acc], pitch: usize) {
-    let mut tile = Tile::new(one, 0..one.m, cols);
+    let mut tile = Part::new(one, 0..one.m, cols, false);
     let accumulate = tile.begin();
     add(&mut tile, one.m, one.alpha, sums, pitch, accumulate);
     tile.finish();
 }
 
 /// Adds `alpha` times the sums to a tile of `m` rows, or writes them.
-fn add<T: Multiply>(tile: &mut Tile<'_, T>, m: usize, alpha: T::Acc, sums: &[T::Acc], pitch: usize, accumulate: bool) {
+fn add<T: Multiply>(tile: &mut Part<'_, T>, m: usize, alpha: T::Acc, sums: &[T::Acc], pitch: usize, accumulate: bool) {
     for i in 0..m {
         for (y, &s) in tile.row(i).iter_mut().zip(&sums[i * pitch..]) {
             let s = alpha.times(s);

@@ -346,7 +346,7 @@ mod tests {
                         add: Some(&add),
                         beta: Scalar::Int(beta),
                         alpha: Scalar::Int(alpha),
-                        after: Some(After { f: &relu, writes: false, clamp: None }),
+                        after: Some(After { f: &relu, writes: false, tail: None }),
                     };
                     let mut y = out(&[2, 3, 5]);
                     affine(&x, right, &mut y, &with).expect("a valid case");

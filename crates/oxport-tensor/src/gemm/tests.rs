@@ -175,7 +175,7 @@ fn packed_operands_and_the_hook() {
     p.a = Lhs::Packed(&pa);
     p.b = Rhs::Packed(std::slice::from_ref(&pb));
     let relu = |part| each::<f32>(part, |y| *y = y.max(0.0) + 1.0);
-    p.epilogue.after = Some(After { f: &relu, writes: false, clamp: None });
+    p.epilogue.after = Some(After { f: &relu, writes: false, tail: None });
     let mut packed = vec![0.0; m * n];
     gemm(&p, MatMut { data: &mut packed, rows: n, cols: 1 });
     assert!(plain.iter().zip(&packed).all(|(x, y)| x.max(0.0) + 1.0 == *y));

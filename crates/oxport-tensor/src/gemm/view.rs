@@ -80,9 +80,27 @@ pub struct After<'a> {
     pub(crate) f: &'a (dyn Fn(Finished) + Sync),
     /// Whether it writes the output, so that finished elements may lie elsewhere.
     pub(crate) writes: bool,
-    /// All that it does, if that is a clamp, which may be done in its place: see [`Finished::is_clamped`].
+    /// All that it does, if kernels can do it in its place: see [`Finished::has_tail`].
+    pub(crate) tail: Option<Tail>,
+}
+
+/// What kernels of float32 do with a sum before they write it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tail {
+    /// A number is added to each.
+    pub(crate) residual: Option<Residual>,
+    /// Then it is clamped.
     pub(crate) clamp: Option<Bounds>,
 }
+
+/// The element of a tensor that is added to the output's first one; the others lie as those of the output do.
+#[derive(Clone, Copy)]
+pub(crate) struct Residual(pub(crate) *const f32);
+
+// SAFETY: it is read only while the tensor is borrowed by the call that it is an operand of.
+unsafe impl Send for Residual {}
+// SAFETY: as above.
+unsafe impl Sync for Residual {}
 
 /// A lower and an upper bound: a number is raised to the one, then lowered to the other. NaN stays, and −0 at 0.
 pub(crate) type Bounds = [f32; 2];
@@ -98,8 +116,8 @@ pub(crate) struct Finished {
     pub(crate) cols: usize,
     /// Where they lie if not in the output, and the stride of runs there.
     pub(crate) made: Option<(*mut u8, usize)>,
-    /// Whether they lie in the output, and are clamped as [`After::clamp`] says.
-    pub(crate) is_clamped: bool,
+    /// Whether they lie in the output, and [`After::tail`] is done.
+    pub(crate) has_tail: bool,
 }
 
 /// What is added before, and done after.

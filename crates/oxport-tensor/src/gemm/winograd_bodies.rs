@@ -113,11 +113,13 @@ pub(super) unsafe fn outputs_body<L: Lane>(
     channels: usize,
     start: *const L::T,
     f: &Factors<L::T>,
+    residuals: Option<&[*const L::T; 16]>,
     clamp: Option<[L::T; 2]>,
     places: &[*mut L::T; 16],
 ) {
     let mut c = 0;
-    // SAFETY: the caller gives `channels` numbers at 36 steps and in `start`, and room for them at every place.
+    // SAFETY: the caller gives `channels` numbers at 36 steps, in `start` and at every residual, and room for them at
+    // every place.
     unsafe {
         while c < channels {
             let n = channels - c;
@@ -138,6 +140,10 @@ pub(super) unsafe fn outputs_body<L: Lane>(
             for (i, row) in half.into_iter().enumerate() {
                 for (j, y) in outputs(row, f).into_iter().enumerate() {
                     let mut y = y.add(start);
+                    if let Some(residuals) = residuals {
+                        let from = residuals[i * 4 + j].add(c);
+                        y = y.add(if is_whole { L::load(from) } else { L::load_part(from, n) });
+                    }
                     if let Some([low, high]) = clamp {
                         y = y.raised(L::splat(low)).lowered(L::splat(high));
                     }

@@ -13,7 +13,7 @@
 //! that does anything with an absent value but run one loop is refused, before anything is written that anybody sees.
 
 use super::walk::{Access, Operand, Part, RowFn, Walk};
-use crate::gemm::{After, Bounds, Finished};
+use crate::gemm::{After, Bounds, Finished, Residual, Tail};
 use crate::scratch::Scratch;
 use crate::{DType, Error, Layout, Result, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
@@ -98,12 +98,18 @@ struct Out {
 
 type Kernels<'a> = [(&'a Tensor, &'a dyn Fn(&mut [TensorMut]) -> bool)];
 
+/// A function of float32 numbers that kernels of products compute as well.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Known {
+    Sum,
+    Clamp(Bounds),
+}
+
 /// The row function of a call, and its operands; the calls before it are the outer links.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     row: RowFn<'a>,
-    /// Those of a clamp.
-    bounds: Option<Bounds>,
+    known: Option<Known>,
     inputs: &'a [&'a Tensor],
     outer: Option<&'a Link<'a>>,
 }
@@ -112,8 +118,8 @@ struct Link<'a> {
 fn reach(kernels: &Kernels<'_>, outer: Option<&Link<'_>>, end: &dyn Fn(Option<&Link<'_>>) -> bool) -> bool {
     let Some(((value, kernel), rest)) = kernels.split_first() else { return end(outer) };
     let mut is_done = false;
-    let mut then = |inputs: &[&Tensor], bounds: Option<Bounds>, row: RowFn<'_>| {
-        is_done = reach(rest, Some(&Link { row, bounds, inputs, outer }), end);
+    let mut then = |inputs: &[&Tensor], known: Option<Known>, row: RowFn<'_>| {
+        is_done = reach(rest, Some(&Link { row, known, inputs, outer }), end);
         is_done
     };
     let request = Request { id: value.storage().id(), layout: value.layout(), then: Cell::new(Some(&mut then)) };
@@ -131,7 +137,7 @@ struct Request<'a> {
     then: Cell<Option<Then<'a>>>,
 }
 
-type Then<'a> = &'a mut dyn FnMut(&[&Tensor], Option<Bounds>, RowFn<'_>) -> bool;
+type Then<'a> = &'a mut dyn FnMut(&[&Tensor], Option<Known>, RowFn<'_>) -> bool;
 
 thread_local! {
     static REQUEST: Cell<Option<&'static Request<'static>>> = const { Cell::new(None) };
@@ -145,7 +151,7 @@ pub(super) fn hand_over(
     inputs: &[&Tensor],
     outs: &[&mut TensorMut],
     access: Access,
-    bounds: Option<Bounds>,
+    known: Option<Known>,
     row: RowFn<'_>,
 ) -> Result<()> {
     let refused = || Error::unsupported("an absent value in a loop that is not joined");
@@ -154,7 +160,7 @@ pub(super) fn hand_over(
     let ([out], Access::Write) = (outs, access) else { return Err(refused()) };
     let then = request.then.take().filter(|_| is_it(out)).ok_or_else(refused)?;
     // The loops of the calls that follow are other ones.
-    match scoped::with(&REQUEST, None, || then(inputs, bounds, row)) {
+    match scoped::with(&REQUEST, None, || then(inputs, known, row)) {
         true => Ok(()),
         false => Err(refused()),
     }
@@ -367,19 +373,16 @@ fn behind(
     let start: *mut u8 = out.start();
     let (product, start) = (Product { value, start, is_shared }, start.addr());
     let Some(program) = Program::new(kernels, link, outs, Some(&product)) else { return false };
-    // A clamp of what nobody else sees is the product's own.
-    let clamp = link.filter(|link| {
-        let is_product = |x: &&Tensor| x.storage().same_storage(value.storage()) && x.layout() == value.layout();
-        is_shared && link.outer.is_none() && value.dtype() == DType::F32 && link.inputs.iter().all(is_product)
-    });
+    // What nobody else sees may be the product's own.
+    let tail = link.filter(|_| is_shared && outs.len() == 1).and_then(|link| tail(value, kernels, link));
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
-        let Finished { start: own, at, rows, stride, cols, made, is_clamped } = done;
+        let Finished { start: own, at, rows, stride, cols, made, has_tail } = done;
         finished.fetch_add(rows * cols, Relaxed);
         if own.addr() != start {
             return is_wrong.store(true, Relaxed);
         }
-        if is_clamped {
+        if has_tail {
             return;
         }
         let Program { walk, calls, registers } = &program;
@@ -392,11 +395,7 @@ fn behind(
             unsafe { walk.rows_here(&row) }
         });
     };
-    let after = program.walk.is_dense().then_some(After {
-        f: &after,
-        writes: is_shared,
-        clamp: clamp.and_then(|link| link.bounds),
-    });
+    let after = program.walk.is_dense().then_some(After { f: &after, writes: is_shared, tail });
     if !(producer.kernel)(out, after) || is_wrong.into_inner() {
         return false;
     }
@@ -404,6 +403,31 @@ fn behind(
         0 => program.run(),
         n => n == value.numel(),
     }
+}
+
+/// The calls behind a product, if the product's kernel can compute them: a sum with a tensor of the product's layout, a
+/// clamp, or a clamp of such a sum.
+fn tail(value: &Tensor, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
+    let is = |x: &Tensor, of: &Tensor| x.storage().same_storage(of.storage()) && x.layout() == of.layout();
+    let residual = |link: &Link<'_>| {
+        let ([a, b], Some(Known::Sum), None) = (link.inputs, link.known, link.outer) else { return None };
+        let other = if is(a, value) { b } else { a };
+        let is_sum = (is(a, value) || is(b, value)) && !other.is_absent() && other.strides() == value.strides();
+        let is_alike = other.sizes() == value.sizes() && other.dtype() == DType::F32;
+        (is_sum && is_alike).then(|| Residual(other.start::<f32>()))
+    };
+    if value.dtype() != DType::F32 {
+        return None;
+    }
+    let ([x], Some(Known::Clamp(bounds))) = (link.inputs, link.known) else {
+        return residual(link).map(|sum| Tail { residual: Some(sum), clamp: None });
+    };
+    let sum = match link.outer {
+        None if is(x, value) => None,
+        Some(outer) if is(x, kernels[0].0) => Some(residual(outer)?),
+        _ => return None,
+    };
+    Some(Tail { residual: sum, clamp: Some(bounds) })
 }
 
 #[cfg(test)]

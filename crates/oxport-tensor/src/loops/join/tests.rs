@@ -3,7 +3,7 @@
 use super::*;
 use crate::conv::{ConvOptions, Form, PackedKernel, convolution};
 use crate::gemm::{Affine, PackedMatrix, Right, affine};
-use crate::{Pool, clamp, copy, map, update, zip, zip3};
+use crate::{Pool, add, clamp, copy, map, update, zip, zip3};
 
 struct Draw(u64);
 
@@ -60,6 +60,8 @@ fn run(kind: usize, x: &[&Tensor], out: &mut TensorMut) -> bool {
         2 => zip3(x[0], x[1], x[2], out, |c: bool, x: f64, y: f64| if c { x } else { y }),
         3 => zip(x[0], x[0], out, |x: f32, y: f32| x < y + 0.5),
         4 => clamp(x[0], out, -1.0f32, Some(2.0)),
+        5 => add(x[0], x[1], out),
+        6 => add(x[1], x[0], out),
         _ => copy(x[0], out),
     }
     .is_ok()
@@ -69,7 +71,7 @@ fn draw_calls(draw: &mut Draw, sizes: &[i64], from: usize) -> Vec<Made> {
     let count = 1 + draw.below(5);
     (0..count)
         .map(|i| {
-            let kind = draw.below(6);
+            let kind = draw.below(8);
             let mut inputs: Vec<_> = (0..3)
                 .map(|_| match draw.below(2) {
                     0 if from + i > 0 => Ok(draw.below(from + i)),
@@ -238,9 +240,10 @@ fn follow(draw: &mut Draw, dtype: DType, layout: Layout, produce: Produce<'_>) -
     compare(&made, Some((value, produce, is_shared)), 1 + draw.below(2))
 }
 
-/// A clamp alone behind a product, which the product's kernel computes: crossed bounds, NaN and −0 included.
+/// A sum with a tensor of the same layout, a clamp or both behind a product, which the product's kernel computes:
+/// crossed bounds, NaN and −0 included.
 #[test]
-fn clamps_are_the_products_own() {
+fn sums_and_clamps_are_the_products_own() {
     let numbers = [1.0, -0.0, f32::NAN, -2.5, f32::INFINITY, 0.0, 3.0, -1e-40];
     let tensor = |sizes: &[i64], step: usize| {
         let n = sizes.iter().product::<i64>() as usize;
@@ -250,23 +253,41 @@ fn clamps_are_the_products_own() {
     };
     let sizes = [(1, 8, 33), (7, 400, 40), (64, 1, 64), (300, if cfg!(miri) { 3 } else { 800 }, 70), (5, 0, 9)];
     for (m, k, n) in sizes.into_iter().take(if cfg!(miri) { 1 } else { 5 }) {
-        let (a, b) = (tensor(&[m, k], 1), tensor(&[k, n], 3));
+        let (a, b, more) = (tensor(&[m, k], 1), tensor(&[k, n], 3), tensor(&[m, n], 5));
         let packed = PackedMatrix::new(&b).unwrap();
+        let layout = Layout::contiguous(&[m, n]).unwrap();
+        let make = || TensorMut::empty(DType::F32, layout.clone()).unwrap();
+        type Apply<'a> = &'a dyn Fn(&Tensor, &mut TensorMut) -> bool;
+        let bounds = [(0.0, None), (-1.0, Some(2.0)), (2.0, Some(-1.0)), (f32::NAN, Some(1.0))];
+        let clamps = bounds.map(|(low, high)| move |x: &Tensor, out: &mut TensorMut| clamp(x, out, low, high).is_ok());
+        let sums: [Apply<'_>; 2] = [&|x, out| add(x, &more, out).is_ok(), &|x, out| add(&more, x, out).is_ok()];
+        let clamps = clamps.each_ref().map(|clamp| clamp as Apply<'_>);
+        let pairs = sums.iter().flat_map(|&sum| clamps.map(|clamp| vec![sum, clamp]));
+        let chains: Vec<Vec<Apply<'_>>> = clamps.iter().chain(&sums).map(|&f| vec![f]).chain(pairs).collect();
         for right in [Right::Packed(&packed), Right::Tensor(&b)] {
-            for (low, high) in [(0.0, None), (-1.0, Some(2.0)), (2.0, Some(-1.0)), (f32::NAN, Some(1.0))] {
-                let layout = Layout::contiguous(&[m, n]).unwrap();
-                let make = || TensorMut::empty(DType::F32, layout.clone()).unwrap();
-                let (mut product, mut expected, mut out) = (make(), make(), make());
+            for (i, chain) in chains.iter().enumerate() {
+                let mut product = make();
                 affine(&a, right, &mut product, &Affine::default()).unwrap();
-                clamp(&product.freeze(), &mut expected, low, high).unwrap();
-                let values = [(); 2].map(|()| Tensor::absent(DType::F32, layout.clone()).unwrap());
-                let kernel = |outs: &mut [TensorMut]| clamp(&values[0], &mut outs[0], low, high).is_ok();
+                let expected = chain.iter().fold(product.freeze(), |x, f| {
+                    let mut out = make();
+                    assert!(f(&x, &mut out));
+                    out.freeze()
+                });
+                let values = [(); 3].map(|()| Tensor::absent(DType::F32, layout.clone()).unwrap());
+                let kernels = [0, 1].map(|i| {
+                    let (x, f) = (&values[i], chain.get(i));
+                    move |outs: &mut [TensorMut]| f.is_some_and(|f| f(x, &mut outs[0]))
+                });
                 let product = |out: &mut TensorMut, after: Option<After<'_>>| {
+                    assert!(after.is_some_and(|after| after.tail.is_some()), "{i}");
                     affine(&a, right, out, &Affine { after, ..Affine::default() }).is_ok()
                 };
-                let mut calls = [Call { value: &values[1], out: Some(&mut out), kernel: &kernel }];
+                let mut out = make();
+                let call = |i: usize| Call { value: &values[i + 1], out: None, kernel: &kernels[i] };
+                let mut calls: Vec<Call<'_>> = (0..chain.len()).map(call).collect();
+                calls.last_mut().unwrap().out = Some(&mut out);
                 assert!(join(&mut calls, Some(Producer { value: &values[0], out: None, kernel: &product })));
-                assert_eq!(bytes(&out.freeze()), bytes(&expected.freeze()), "{m}×{k}×{n}, {low} {high:?}");
+                assert_eq!(bytes(&out.freeze()), bytes(&expected), "{m}×{k}×{n}, {i}");
             }
         }
     }
