@@ -3,7 +3,6 @@
 //! The planner promises that buffers which live at the same time do not overlap. The arena does not believe it: a table
 //! of live regions refuses an overlap at run time, which is what makes the API safe.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::storage::{ALIGN, Block};
@@ -13,8 +12,8 @@ use crate::{Error, Result, Storage};
 pub struct Arena {
     block: Block,
     len: usize,
-    /// Start → end of every region whose storage is alive.
-    live: Mutex<BTreeMap<usize, usize>>,
+    /// Start and end of every region whose storage is alive, in order.
+    live: Mutex<Vec<(usize, usize)>>,
 }
 
 // SAFETY: the block is plain memory; the arena itself never reads or writes it, and regions of it are disjoint.
@@ -47,10 +46,11 @@ impl Arena {
         }
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         // Live regions are disjoint, so only the last one that starts before our end can reach into us.
-        if live.range(..end).next_back().is_some_and(|(_, &other_end)| other_end > offset) {
+        let at = live.partition_point(|&(start, _)| start < end);
+        if live[..at].last().is_some_and(|&(_, other_end)| other_end > offset) {
             return Err(bad("overlaps a live region"));
         }
-        live.insert(offset, end);
+        live.insert(at, (offset, end));
         drop(live);
         // SAFETY: `offset < len` of the block.
         let start = unsafe { self.block.start.add(offset) };
@@ -63,7 +63,10 @@ impl Arena {
     }
 
     pub(crate) fn release(&self, offset: usize) {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&offset);
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(at) = live.binary_search_by_key(&offset, |&(start, _)| start) {
+            live.remove(at);
+        }
     }
 }
 

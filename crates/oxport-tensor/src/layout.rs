@@ -25,7 +25,7 @@ pub use reshape::infer_sizes;
 pub type Dims = SmallVec<[i64; 6]>;
 
 /// Sizes, strides and offset of a tensor, in elements.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     /// Length of each dimension, not negative.
     pub sizes: Dims,
@@ -33,6 +33,15 @@ pub struct Layout {
     pub strides: Dims,
     /// The offset of the first element in the storage.
     pub offset: usize,
+}
+
+// The derived one goes through the dimensions one by one.
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Layout {
+        let [sizes, strides] = [&self.sizes, &self.strides].map(|dims| Dims::from_slice(dims));
+        Layout { sizes, strides, offset: self.offset }
+    }
 }
 
 impl Layout {
@@ -135,7 +144,7 @@ impl Layout {
 
     /// False only if no two indices share a position; the test is by nested strides and may say true too often.
     pub fn may_overlap(&self) -> bool {
-        if self.is_empty() {
+        if self.is_contiguous() {
             return false;
         }
         let mut dims: SmallVec<[(i64, i64); 6]> = self.sizes.iter().zip(&self.strides).map(|(&n, &s)| (n, s)).collect();

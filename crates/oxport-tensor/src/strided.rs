@@ -3,14 +3,16 @@
 use crate::scratch::Plain;
 use crate::{Element, Error, Result, Tensor, TensorMut};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// Sizes or strides without sign.
 pub(crate) type Counts = SmallVec<[usize; 6]>;
 
 impl Tensor {
     /// This tensor, or a contiguous copy where a stride is negative.
-    pub(crate) fn forward(&self) -> Result<Tensor> {
-        if self.strides().iter().all(|&s| s >= 0) { Ok(self.clone()) } else { self.contiguous() }
+    pub(crate) fn forward(&self) -> Result<Cow<'_, Tensor>> {
+        let is_forward = self.strides().iter().all(|&s| s >= 0);
+        if is_forward { Ok(Cow::Borrowed(self)) } else { self.contiguous().map(Cow::Owned) }
     }
 
     /// The elements of the storage from the first to the last one, for non-negative strides.
@@ -42,8 +44,10 @@ fn span(layout: &crate::Layout) -> Result<usize> {
 
 /// Non-negative numbers without sign; errors on negative ones.
 pub(crate) fn counts(xs: &[i64]) -> Result<Counts> {
-    let count = |&x: &i64| usize::try_from(x).map_err(|_| Error::shape(format!("a negative number in {xs:?}")));
-    xs.iter().map(count).collect()
+    if xs.iter().any(|&x| x < 0) {
+        return Err(Error::shape(format!("a negative number in {xs:?}")));
+    }
+    Ok(xs.iter().map(|&x| x as usize).collect())
 }
 
 impl TensorMut {

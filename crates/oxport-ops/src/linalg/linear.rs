@@ -10,6 +10,7 @@ use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, Val, ensure,
 };
 use oxport_sym::Expr;
+use oxport_tensor::gemm::Right;
 use oxport_tensor::{Layout, Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -100,12 +101,14 @@ fn linear_meta(args: &MetaArgs<'_>) -> Metas {
 fn linear(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, w, bias): (&Tensor, &Tensor, Option<&Tensor>) = args.unpack()?;
     let (m, n) = (x.rank() == 1, w.rank() == 1);
+    let plus = bias.map_or(Plus::Nothing, |b| Plus::Scaled(Scalar::Int(1), b));
+    if let (Some(packed), false) = (args.prepared(), m) {
+        return last_product(args, x, Right::Packed(packed), &mut outs[0], Scalar::Int(1), plus);
+    }
     let x = if m { x.view(|l| l.unsqueeze(0))? } else { x.clone() };
     let w = if n { w.view(|l| l.unsqueeze(1))? } else { w.view(|l| l.transpose(0, 1))? };
-    let w = right(args, &w);
-    let plus = bias.map_or(Plus::Nothing, |b| Plus::Scaled(Scalar::Int(1), b));
     let layout = as_matrices(outs[0].layout(), m, n)?;
-    part(&mut outs[0], layout, |out| last_product(args, &x, w, out, Scalar::Int(1), plus))
+    part(&mut outs[0], layout, |out| last_product(args, &x, right(args, &w), out, Scalar::Int(1), plus))
 }
 
 fn prepare_linear(args: &Args<'_, Real>, _: Option<&Val>) -> Result<Option<Prepared>> {

@@ -69,7 +69,8 @@ impl<T: Element> Dense<T> {
     /// # Errors
     /// There is no memory for the copy.
     pub fn of(x: &Tensor) -> Result<Dense<T>> {
-        Ok(Dense(x.to_dtype(T::DTYPE)?.contiguous()?, PhantomData))
+        let is_it = x.dtype() == T::DTYPE && x.is_contiguous();
+        Ok(Dense(if is_it { x.clone() } else { x.to_dtype(T::DTYPE)?.contiguous()? }, PhantomData))
     }
     /// The elements of an optional tensor.
     ///

@@ -10,6 +10,7 @@ use super::{Compute, Multiply};
 use super::{narrow, planes};
 use crate::parallel;
 use crate::scratch::Scratch;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Below this many multiply-adds a product is not worth waking threads for.
@@ -340,8 +341,8 @@ fn cut(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Where the matrices of each product of the batch begin.
-fn offsets(batch: &Batch<'_>) -> Vec<[usize; 4]> {
-    let mut out = vec![[0; 4]];
+fn offsets(batch: &Batch<'_>) -> SmallVec<[[usize; 4]; 1]> {
+    let mut out = SmallVec::<[[usize; 4]; 1]>::from_elem([0; 4], 1);
     for (d, &size) in batch.sizes.iter().enumerate() {
         let steps = [batch.a, batch.b, batch.c, batch.start].map(|s| s.get(d).copied().unwrap_or(0));
         out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2, 3].map(|x| o[x] + i * steps[x]))).collect();
@@ -354,9 +355,9 @@ fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
     let Batch { sizes, a, b, c: cb, start } = p.batch;
     let with = |own: [(usize, usize); 2], strides: &[usize]| {
         assert_eq!(sizes.len(), strides.len(), "law: a stride per batch dimension");
-        sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<Vec<_>>()
+        sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<SmallVec<[(usize, usize); 6]>>()
     };
-    let inside = |dims: Vec<(usize, usize)>, len: usize| {
+    let inside = |dims: SmallVec<[(usize, usize); 6]>, len: usize| {
         assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix is within its slice");
     };
     let packed = |x: &super::Packed<T::Acc>, side: Side, major: usize| {

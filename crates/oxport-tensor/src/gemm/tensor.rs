@@ -60,7 +60,7 @@ where
     let tensor = match b {
         Right::Tensor(b) => {
             held = b.forward()?;
-            Some(&held)
+            Some(&*held)
         }
         Right::Packed(_) => None,
     };

@@ -1,6 +1,7 @@
 //! Operands of a product: strided matrices over slices, packed operands, and the epilogue of finished elements.
 
 use super::{Compute, Multiply, PackColumns, Packed, Runs};
+use smallvec::SmallVec;
 
 /// A strided matrix in a slice: element `(i, j)` is `data[i*rows + j*cols]`.
 pub struct Mat<'a, T> {
@@ -199,7 +200,7 @@ pub(crate) fn extent(dims: impl IntoIterator<Item = (usize, usize)>) -> Option<u
 
 /// Whether no two elements of a strided box overlap (sufficient: each stride jumps over all smaller ones).
 pub(crate) fn is_disjoint(dims: impl IntoIterator<Item = (usize, usize)>) -> bool {
-    let mut dims: Vec<_> = dims.into_iter().filter(|d| d.0 != 1).collect();
+    let mut dims: SmallVec<[_; 6]> = dims.into_iter().filter(|d| d.0 != 1).collect();
     dims.sort_by_key(|d| d.1);
     let mut reach = 1;
     dims.iter().all(|&(size, stride)| {
