@@ -17,7 +17,7 @@ use crate::plan_cache::{Cache, Placement, Recorder, Recording, shape_key};
 use crate::profile::{Seen, Watcher};
 use crate::step::{Action, Input, Output, Replay, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
-use oxport_tensor::{Arena, TensorMut};
+use oxport_tensor::{Arena, FreeList, Storage, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,6 +36,8 @@ pub(crate) struct Body {
     /// Recordings by shape signature.
     pub cache: Cache,
     pub frames: Frames,
+    /// Memory of what leaves the body.
+    pub results: Arc<FreeList>,
     /// How often a region of the arena could not be used because the previous buffer there was still alive.
     pub refused: AtomicUsize,
     /// Of how many elements on neighboring steps are computed in one pass.
@@ -226,8 +228,7 @@ impl Body {
         Ok(value)
     }
 
-    /// A buffer at its offset in the arena; a separately allocated one if it has no offset, or the region is still in
-    /// use.
+    /// A buffer at its offset in the arena; one of its own if it has no offset, or the region is still in use.
     fn make(&self, plan: &OutPlan, placement: &Placement, arena: Option<&Arc<Arena>>) -> Result<TensorMut> {
         if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
             match arena.region(offset, plan.bytes) {
@@ -235,7 +236,11 @@ impl Body {
                 Err(_) => self.refused.fetch_add(1, Ordering::Relaxed),
             };
         }
-        make_owned(plan)
+        // Between elements that are apart, nothing is written.
+        if plan.layout.numel() * plan.dtype.size() < plan.bytes {
+            return make_owned(plan);
+        }
+        Ok(TensorMut::in_region(Storage::of_list(&self.results, plan.bytes)?, plan.dtype, plan.layout.clone())?)
     }
 }
 

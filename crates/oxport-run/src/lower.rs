@@ -169,6 +169,7 @@ impl<'a> Lowering<'a> {
             outputs: outputs.into(),
             cache: Default::default(),
             frames: Default::default(),
+            results: Default::default(),
             refused: Default::default(),
             fuse_from: self.fuse_from,
         })

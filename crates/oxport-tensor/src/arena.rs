@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::storage::{ALIGN, Block};
+use crate::block::{ALIGN, Block};
 use crate::{Error, Result, Storage};
 
 /// One zeroed allocation, handed out in regions.

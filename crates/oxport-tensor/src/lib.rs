@@ -8,6 +8,7 @@
 //! depend on the number of threads; this crate is the only one with `unsafe`, each block with its reason.
 
 mod arena;
+mod block;
 mod borrowed;
 pub mod conv;
 mod convert;
@@ -28,7 +29,6 @@ pub mod memory;
 mod ndarray;
 mod number;
 pub mod parallel;
-mod recycle;
 pub mod reduce;
 pub mod rng;
 pub mod rows;
@@ -46,6 +46,7 @@ mod tensor_mut;
 mod text;
 
 pub use arena::Arena;
+pub use block::{FreeList, recycling};
 pub use dtype::{Category, DType, native};
 pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
@@ -59,7 +60,6 @@ pub use math::Analytic;
 pub use memory::{Pool, filled, table};
 pub use num_complex::Complex;
 pub use number::{Bits, Float, Int, Number, Real};
-pub use recycle::recycling;
 pub use reduce::{fold_slice, reduce, reduce_indexed, reduce_with};
 pub use rows::{Lines, along, for_rows, scan};
 pub use scalar::Scalar;

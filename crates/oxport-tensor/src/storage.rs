@@ -1,22 +1,19 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
-//! Four owners: the heap, a read-only mapped file, a region of an [`Arena`], and a caller that lends its own memory
-//! ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes that no memory is
+//! Five owners: the heap, a [`FreeList`] of it, a read-only mapped file, a region of an [`Arena`], and a caller that
+//! lends its own memory ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes that no memory is
 //! spent on ([`crate::join`]).
 //! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
 //! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file and borrowed memory
 //! are never written.
 
-use std::alloc;
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::{Arena, Error, Result, recycle};
-
-/// The alignment of owned storages and of arena regions, in bytes: a cache line, an AVX-512 vector.
-pub const ALIGN: usize = 64;
+use crate::block::{Block, FreeList};
+use crate::{Arena, Error, Result};
 
 /// Shared bytes. Cloning shares; the bytes go when the last clone goes.
 #[derive(Clone)]
@@ -32,6 +29,7 @@ struct Memory {
 enum Owner {
     Heap(#[allow(dead_code)] Block),
     Region { arena: Arc<Arena>, offset: usize },
+    Listed { block: ManuallyDrop<Block>, list: Arc<FreeList> },
     Map(#[allow(dead_code)] memmap2::Mmap),
     Piece(#[allow(dead_code)] Storage),
     Lender(#[allow(dead_code)] Box<dyn std::any::Any + Send + Sync>),
@@ -129,6 +127,20 @@ impl Storage {
         Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
     }
 
+    /// Memory that goes back to a list with the last handle: zero, or what an earlier storage of the list left there.
+    ///
+    /// # Errors
+    /// As [`Storage::zeroed`].
+    pub fn of_list(list: &Arc<FreeList>, len: usize) -> Result<Storage> {
+        if !FreeList::keeps(len) {
+            return Storage::zeroed(len);
+        }
+        crate::memory::admit(len)?;
+        let block = list.take(len).map_or_else(|| Block::zeroed(len), Ok)?;
+        let (start, block, list) = (block.start, ManuallyDrop::new(block), list.clone());
+        Ok(Storage(Arc::new(Memory { start, len, owner: Owner::Listed { block, list } })))
+    }
+
     /// Releases the pages of these bytes of a mapped file, or of a piece of one; they are loaded again on the next
     /// access. Has no effect on other storages.
     pub fn forget(&self, offset: usize, len: usize) {
@@ -202,8 +214,11 @@ impl Storage {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Owner::Region { arena, offset } = &self.owner {
-            arena.release(*offset);
+        match &mut self.owner {
+            Owner::Region { arena, offset } => arena.release(*offset),
+            // SAFETY: the block is taken once, here, and not used afterwards.
+            Owner::Listed { block, list } => list.keep(ManuallyDrop::new(unsafe { ManuallyDrop::take(block) })),
+            _ => {}
         }
     }
 }
@@ -213,6 +228,7 @@ impl std::fmt::Debug for Storage {
         let owner = match self.0.owner {
             Owner::Heap(_) => "heap",
             Owner::Region { .. } => "region",
+            Owner::Listed { .. } => "list",
             Owner::Map(_) => "map",
             Owner::Piece(_) => "piece",
             Owner::Lender(_) => "borrowed",
@@ -222,64 +238,10 @@ impl std::fmt::Debug for Storage {
     }
 }
 
-/// An aligned zeroed heap block, freed on drop.
-pub(crate) struct Block {
-    pub(crate) start: NonNull<u8>,
-    base: NonNull<u8>,
-    layout: alloc::Layout,
-}
-
-impl Block {
-    /// Over-allocates and aligns by hand: `alloc_zeroed` with a large alignment clears every byte at once, while
-    /// `calloc` leaves fresh pages to the kernel.
-    pub(crate) fn zeroed(len: usize) -> Result<Block> {
-        let out_of_memory = || Error::memory(format!("cannot allocate {len} bytes"));
-        let padded = len.checked_add(ALIGN).ok_or_else(out_of_memory)?;
-        if let Some(block) = recycle::take(padded) {
-            // SAFETY: the block has `padded` bytes or more, of which fewer than `ALIGN` lie before `start`, and nobody
-            // else holds it.
-            unsafe { block.start.as_ptr().write_bytes(0, len) };
-            return Ok(block);
-        }
-        let layout = alloc::Layout::from_size_align(padded, 16).map_err(|_| out_of_memory())?;
-        // SAFETY: the layout has a non-zero size.
-        let base = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
-        let skip = base.as_ptr().align_offset(ALIGN);
-        // SAFETY: `skip < ALIGN`, and the block is `ALIGN` bytes longer than `len`.
-        let start = unsafe { base.add(skip) };
-        Ok(Block { start, base, layout })
-    }
-
-    /// The bytes that it has of the system.
-    pub(crate) fn size(&self) -> usize {
-        self.layout.size()
-    }
-
-    /// Gives the memory back to the system.
-    ///
-    /// # Safety
-    /// Nobody uses or frees this block afterwards.
-    pub(crate) unsafe fn free(&self) {
-        // SAFETY: `base` was allocated with this layout, and by the caller's promise is freed once.
-        unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: `self` is not used after its drop, but for `free` below where the copy was not kept; so there is one
-        // owner.
-        let copy = ManuallyDrop::new(unsafe { std::ptr::read(self) });
-        if !recycle::keep(copy) {
-            // SAFETY: the copy was not kept, and this is the end of the original.
-            unsafe { self.free() }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::ALIGN;
 
     #[test]
     fn fresh_memory_is_zero_and_aligned() {
