@@ -54,6 +54,15 @@ miri *FILTERS:
     CARGO_TARGET_DIR=target/miri MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-deterministic-floats" \
         cargo +nightly miri test -p oxport-tensor --lib -- --test-threads=1 {{FILTERS}}
 
+# As `miri`, with the kernels of AVX2
+miri-avx2 *FILTERS:
+    OXPORT_ISA=avx2 RUSTFLAGS="-Ctarget-feature=+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt" just miri {{FILTERS}}
+
+# The protocol of the threads that share a call, in the orders that loom tries; see docs/security.md
+loom *FILTERS="team::model":
+    CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" \
+        cargo test --config 'profile.dev.package.oxport-tensor.opt-level=0' -p oxport-tensor --lib -- {{FILTERS}}
+
 # Build the documentation
 docs:
     cargo doc --workspace --no-deps --open

@@ -1,8 +1,8 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
 //! Five owners: the heap, a [`FreeList`] of it, a read-only mapped file, a region of an [`Arena`], and a caller that
-//! lends its own memory ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes that no memory is
-//! spent on ([`crate::join`]).
+//! lends its own memory ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes
+//! that no memory is spent on ([`crate::join`]).
 //! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
 //! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file and borrowed memory
 //! are never written.

@@ -13,18 +13,17 @@
 //! Laws: every task of a job is run once; a job is over when `run` returns, so tasks may borrow from the caller; a
 //! panic in a task ends the job, and goes on in the caller.
 
+mod sync;
+
+use self::sync::{AWAKE, AtomicBool, AtomicUsize, Condvar, Mutex, Shared, no, pause, zero};
 use crate::parallel;
 use std::any::Any;
-use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::Ordering::*;
+use std::sync::{Arc, PoisonError};
 
-/// Turns of waiting in which a thread does nothing else.
-const SPINS: usize = if cfg!(miri) { 4 } else { 2_000 };
-/// Turns after which a helper sleeps; between these two it lets other threads run.
-const AWAKE: usize = if cfg!(miri) { 8 } else { 6_000 };
 /// Claims of a thread in a job with many tasks.
 const CLAIMS: usize = 8;
 
@@ -41,7 +40,7 @@ pub(crate) struct Team {
     /// Odd while a job is open; never the same twice.
     turn: Line<AtomicUsize>,
     is_over: AtomicBool,
-    job: UnsafeCell<Job>,
+    job: Shared<Job>,
     /// Helpers that may look at the job.
     inside: Line<AtomicUsize>,
     /// Of each thread's part, the first task that nobody has claimed.
@@ -55,7 +54,6 @@ pub(crate) struct Team {
 }
 
 /// What is written often has cache lines of its own.
-#[derive(Default)]
 #[repr(align(128))]
 struct Line<T>(T);
 
@@ -122,14 +120,14 @@ pub(crate) fn run_single(count: usize, task: &(dyn Fn(usize) + Sync)) -> bool {
 impl Team {
     fn new(threads: usize) -> Team {
         Team {
-            turn: Line::default(),
-            is_over: AtomicBool::new(false),
-            job: UnsafeCell::new(Job { task: None, count: 0, per_claim: 1 }),
-            inside: Line::default(),
-            next: (0..threads).map(|_| Line::default()).collect(),
-            helpers: AtomicUsize::new(0),
+            turn: Line(zero()),
+            is_over: no(),
+            job: Shared::new(Job { task: None, count: 0, per_claim: 1 }),
+            inside: Line(zero()),
+            next: (0..threads).map(|_| Line(zero())).collect(),
+            helpers: zero(),
             panic: Mutex::new(None),
-            sleepers: AtomicUsize::new(0),
+            sleepers: zero(),
             bed: Mutex::new(()),
             wake: Condvar::new(),
         }
@@ -140,7 +138,7 @@ impl Team {
         let task = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
         let job = Job { task: Some(task), count, per_claim };
         // SAFETY: the last job is over: no helper is inside that has seen it open.
-        unsafe { *self.job.get() = job };
+        unsafe { self.job.write(job) };
         self.next.iter().enumerate().for_each(|(i, next)| next.0.store(self.part(count, i).start, Relaxed));
         self.turn.0.fetch_add(1, SeqCst);
         self.rouse();
@@ -197,7 +195,7 @@ impl Team {
                 // The caller has closed the job, or will wait for this thread.
                 if self.turn.0.load(SeqCst) == turn {
                     // SAFETY: the job is open, and is not written before this thread has left.
-                    self.work(unsafe { *self.job.get() }, me);
+                    self.work(unsafe { self.job.read() }, me);
                 }
                 self.inside.0.fetch_sub(1, SeqCst);
                 (seen, turns) = (turn, 0);
@@ -229,103 +227,8 @@ impl Team {
     }
 }
 
-/// Waits a little; longer, for other threads, when it has waited often.
-fn pause(turns: &mut usize) {
-    *turns += 1;
-    if *turns < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
-}
+#[cfg(all(test, loom))]
+mod model;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn crew<R>(threads: usize, f: impl FnOnce() -> R) -> R {
-        let start = |team: Arc<Team>| drop(std::thread::spawn(move || team.help()));
-        with(threads, &start, f)
-    }
-
-    fn add(to: &AtomicUsize, n: usize) {
-        to.fetch_add(n, Relaxed);
-    }
-
-    #[test]
-    fn every_task_is_run_once() {
-        let rounds = if cfg!(miri) { 3 } else { 300 };
-        for threads in [1, 2, 3, 8] {
-            crew(threads, || {
-                for round in 0..rounds {
-                    for count in [0, 1, 2, 3, 17, if cfg!(miri) { 20 } else { 1000 }] {
-                        let done: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-                        let borrowed = [round; 3];
-                        assert!(run(count, &|i| add(&done[i], borrowed[i % 3] + 1)));
-                        assert!(done.iter().all(|n| n.load(Relaxed) == round + 1), "{threads} {count}");
-                    }
-                }
-            });
-        }
-        assert!(!run(1, &|_| unreachable!("there is no team")) && threads().is_none());
-    }
-
-    #[test]
-    fn helpers_that_come_late_or_never_are_not_waited_for() {
-        let late = Mutex::new(Vec::new());
-        with(4, &|_| (), || assert!(run(100, &|i| late.lock().unwrap().push(i))));
-        assert_eq!(late.into_inner().unwrap(), (0..100).collect::<Vec<_>>());
-        let held = Cell::new(None::<Arc<Team>>);
-        with(2, &|team| held.set(Some(team)), || assert!(run(10, &|_| ())));
-        // The call is over: there is nothing to help with any more.
-        held.take().unwrap().help();
-    }
-
-    #[test]
-    fn sleepers_wake_for_the_next_job_and_leave_in_the_end() {
-        let (started, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (a, b) = (started.clone(), left.clone());
-        let start = move |team: Arc<Team>| {
-            let (a, b) = (a.clone(), b.clone());
-            drop(std::thread::spawn(move || {
-                a.fetch_add(1, SeqCst);
-                team.help();
-                b.fetch_add(1, SeqCst);
-            }));
-        };
-        with(3, &start, || {
-            for pause in [0, 1, if cfg!(miri) { 1 } else { 60 }] {
-                std::thread::sleep(std::time::Duration::from_millis(pause));
-                let sum = AtomicUsize::new(0);
-                assert!(run(100, &|i| add(&sum, i)));
-                assert_eq!(sum.into_inner(), 4950);
-            }
-        });
-        while left.load(SeqCst) < started.load(SeqCst) || started.load(SeqCst) < 2 {
-            std::thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn a_panic_ends_the_job_and_not_the_team() {
-        crew(3, || {
-            for at in [0, 7, 99] {
-                let job = || run(100, &|i| assert_ne!(i, at, "as a kernel may"));
-                let panic = catch_unwind(AssertUnwindSafe(job)).unwrap_err();
-                assert!(panic.downcast_ref::<String>().unwrap().contains("as a kernel may"));
-                let sum = AtomicUsize::new(0);
-                assert!(run(100, &|i| add(&sum, i)));
-                assert_eq!(sum.into_inner(), 4950);
-            }
-        });
-    }
-
-    #[test]
-    fn what_a_task_shares_stays_on_its_thread() {
-        crew(3, || {
-            let inner = |_: usize| {
-                let me = std::thread::current().id();
-                parallel::for_tasks(20, &|_| assert_eq!(std::thread::current().id(), me));
-                assert_eq!(parallel::threads(), 1);
-            };
-            assert_eq!(parallel::threads(), 3);
-            parallel::for_tasks(20, &inner);
-        });
-    }
-}
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -65,8 +65,9 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
                 None => rows.windows(&windows, place, y, step),
             }
         }
-        let made = made.map(|_| (y.cast(), step));
-        shared.finish(conv.after, at, [width, yp, channels], made, clamp.is_some());
+        // Lent until the outputs are used: what follows takes scratch memory of its own.
+        let elsewhere = made.as_ref().map(|_| (y.cast(), step));
+        shared.finish(conv.after, at, [width, yp, channels], elsewhere, clamp.is_some());
     });
     true
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::gemm::tests::each;
 use crate::gemm::{Residual, Tail};
+use crate::scratch::Scratch;
 use half::f16;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -262,10 +263,16 @@ fn refuses_what_has_no_output() {
 }
 
 /// What follows a kernel per channel is given every output once: clamped, where it is, or elsewhere than in the output,
-/// which it writes.
+/// which it writes; in memory that is not lent again meanwhile.
 #[test]
 fn kernels_per_channel_hand_on() {
-    for text in ["1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1", "1,9,9,9 1,5,6 1,3,3 1,1,1 0,1,1 1,1,1"] {
+    // By whole rows and by windows; for Miri with few numbers.
+    let cases = if cfg!(miri) {
+        ["1,9,9,9 1,2,9 1,3,3 1,1,1 0,1,1 1,1,1", "1,9,9,9 1,2,15 1,3,3 1,1,2 0,1,1 1,1,1"]
+    } else {
+        ["1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1", "1,9,9,9 1,5,6 1,3,3 1,1,1 0,1,1 1,1,1"]
+    };
+    for text in cases {
         let g = geometry(text);
         let out = g.output().expect("a valid case");
         let x = numbers(g.in_channels * g.input.iter().product::<usize>(), 1);
@@ -283,6 +290,7 @@ fn kernels_per_channel_hand_on() {
         };
         let y = run(None);
         let write = |f: &dyn Fn(f32) -> f32, part: crate::gemm::Finished| {
+            Scratch::take::<f32>(part.rows * part.cols).slice::<f32>(part.rows * part.cols).fill(f32::NAN);
             let (from, apart) =
                 part.made.map_or((part.start.cast::<f32>(), part.stride), |(p, apart)| (p.cast(), apart));
             let first = if part.made.is_some() { 0 } else { part.at };

@@ -51,7 +51,7 @@ unsafe fn move_elements<T: Copy>(
     };
     let size = size_of::<T>() as isize;
     let mut done = 0;
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     if f.0 == size && t.1 == size && size == 4 {
         // SAFETY: passed on; the elements have four bytes.
         done = unsafe { transpose_4_bytes(from, f.1, to, t.0, n) };
@@ -77,7 +77,7 @@ unsafe fn move_elements<T: Copy>(
 ///
 /// # Safety
 /// As for [`move_2d`], for elements of four bytes.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(target_arch = "x86_64")]
 unsafe fn transpose_4_bytes(from: *const u8, from_row: isize, to: *mut u8, to_row: isize, n: (usize, usize)) -> usize {
     use std::arch::x86_64::{
         _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
