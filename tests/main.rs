@@ -18,6 +18,7 @@ mod mutation;
 mod ops;
 mod passes;
 mod proofs;
+mod replay;
 mod rewrites;
 mod rules;
 mod text;

@@ -149,15 +149,20 @@ impl Body {
             }
             Action::Fill(f) => self.fill(f, i, step, &args, arena, mode),
             Action::View(f) => {
-                if !matches!(mode, Mode::Replay(..)) {
-                    call::admit(&args)?;
+                match mode {
+                    Mode::Replay(recording, _) => {
+                        if let Replay::View(views) = &recording.steps[i]
+                            && let Some(value) = views.replay(args.values)
+                        {
+                            return value;
+                        }
+                    }
+                    _ => call::admit(&args)?,
                 }
-                let value = match f(&args)? {
-                    Some(views) => pack_tensors(&step.op, views),
-                    None => self.copy(i, step, &args, arena, mode)?,
-                };
+                let Some(views) = f(&args)? else { return self.copy(i, step, &args, arena, mode) };
+                let value = pack_tensors(&step.op, views);
                 if let Mode::Record(r) = mode {
-                    r.holds(step, &value);
+                    r.view(i, step, args.values, &value);
                 }
                 Ok(value)
             }

@@ -11,7 +11,7 @@ use crate::fuse::Block;
 use crate::memory::{Lifetime, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
-use crate::step::{ESCAPES, Input, Replay, Step};
+use crate::step::{ESCAPES, Input, Replay, Step, Views};
 use indexmap::IndexMap;
 use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;
@@ -91,6 +91,13 @@ impl Recorder {
             self.buffer(i, &mut plan, t);
         }
         self.steps[i] = Replay::Copy(plan);
+        self.holds(step, value);
+    }
+    /// Step `i` viewed.
+    pub fn view(&mut self, i: usize, step: &Step, args: &[Arg<Real>], value: &Value) {
+        if let Some(views) = Views::of(step, args, value) {
+            self.steps[i] = Replay::View(views);
+        }
         self.holds(step, value);
     }
     /// Step `i` allocated its own results. They may alias any argument, in another run if not in this one.

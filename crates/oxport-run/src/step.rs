@@ -2,8 +2,9 @@
 
 use crate::operand_binding::{Patch, Ref, fetch};
 use crate::output_alloc::{OutPlan, Packing};
-use oxport_ir::{Args, Op, Prepared, Real, Result, Val, Value};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_ir::{Arg, Args, Op, Prepared, Real, Result, Val, Value};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The slot of an input.
@@ -68,8 +69,50 @@ pub(crate) enum Replay {
     Fill(Box<[OutPlan]>, Packing),
     /// A view that the strides do not allow: it is copied into this buffer.
     Copy(OutPlan),
+    /// Views whose layouts are known.
+    View(Views),
     /// The result in the form of [`print`]; a different one ends the replay.
     Watch(Box<[i64]>),
+}
+
+/// Views that follow from the layout of one argument: all others are the same in every call.
+#[derive(Clone, Debug)]
+pub(crate) struct Views {
+    argument: u32,
+    dtype: DType,
+    layout: Layout,
+    /// The layouts of the views, and whether there is one that is not in a list.
+    views: SmallVec<[Layout; 1]>,
+    is_single: bool,
+}
+
+impl Views {
+    /// What is recorded of a call with this value; `None` where the views may follow from something else.
+    pub fn of(step: &Step, args: &[Arg<Real>], value: &Value) -> Option<Views> {
+        let [patch] = &*step.patches else { return None };
+        let [argument] = patch.path[..] else { return None };
+        let Arg::Tensor(x) = args.get(argument as usize)? else { return None };
+        let is_view = |v: &Tensor| v.storage().same_storage(x.storage()) && v.dtype() == x.dtype();
+        let layout = |v: &Value| v.as_tensor().filter(|v| is_view(v)).map(|v| v.layout().clone());
+        let (views, is_single) = match value {
+            Value::List(l) => (l.iter().map(layout).collect::<Option<_>>()?, false),
+            one => (SmallVec::from_elem(layout(one)?, 1), true),
+        };
+        Some(Views { argument, dtype: x.dtype(), layout: x.layout().clone(), views, is_single })
+    }
+
+    /// The views of a call; `None` if its tensor is another one than was recorded.
+    pub fn replay(&self, args: &[Arg<Real>]) -> Option<Result<Value>> {
+        let Arg::Tensor(x) = args.get(self.argument as usize)? else { return None };
+        if *x.layout() != self.layout || x.dtype() != self.dtype {
+            return None;
+        }
+        let view = |layout: &Layout| Ok(Value::Tensor(x.with_layout(layout.clone())?));
+        Some(match &self.views[..] {
+            [layout] if self.is_single => view(layout),
+            layouts => layouts.iter().map(view).collect::<Result<_>>().map(Value::List),
+        })
+    }
 }
 
 impl Output {
