@@ -6,7 +6,7 @@
 //!
 //! | target | stands for |
 //! |---|---|
-//! | [`Target::Cpu`] | `oxport run`: calls are not fused, so each pointwise one is a pass |
+//! | [`Target::Cpu`] | `oxport run`: each pointwise call is priced as a pass, and a part of a product as another one |
 //! | [`Target::Aten`] | eager PyTorch: the dispatcher is paid for every call, views included |
 //!
 //! Laws: prices are integers (picoseconds), so sums do not depend on an order; an operator without a kernel costs what
@@ -14,9 +14,12 @@
 
 use crate::term::{Term, written};
 use crate::typing::{Graph, Kind, cost_of};
-use egg::Id;
+use egg::{Id, Language};
 use oxport_ir::infer::bind_build;
-use oxport_ir::{Args, Argument, Builder, Class, Cost, Decomp, Fake, Kernel, MetaCx, Node, NodeKind, Op, Val, infer};
+use oxport_ir::work::Work;
+use oxport_ir::{
+    Args, Argument, Builder, Class, Cost, Decomp, Fake, Kernel, MetaCx, Node, NodeKind, Op, OpDef, Val, infer,
+};
 use oxport_sym::ShapeEnv;
 
 /// What runs the program.
@@ -53,14 +56,16 @@ const RATES: [(Class, Rate, Rate); Class::ALL.len()] = [
     (Class::Search, rate(2000.0, 7.5, 2.0), rate(3000.0, 3.0, 1.0)),
     (Class::Transform, rate(2000.0, 30.0, 10.0), rate(2000.0, 70.0, 20.0)),
     (Class::Solve, rate(3000.0, 1.0, 2.0), rate(8000.0, 2.0, 3.0)),
-    (Class::Product, rate(1100.0, 87.0, 59.0), rate(1900.0, 107.0, 80.0)),
-    (Class::Convolution, rate(3900.0, 40.0, 40.0), rate(6200.0, 89.0, 40.0)),
-    (Class::Attention, rate(2000.0, 122.0, 30.0), rate(4000.0, 88.0, 30.0)),
+    (Class::Product, rate(1100.0, 240.0, 59.0), rate(1900.0, 107.0, 80.0)),
+    (Class::Convolution, rate(3900.0, 220.0, 40.0), rate(6200.0, 89.0, 40.0)),
+    (Class::Attention, rate(2000.0, 150.0, 30.0), rate(4000.0, 88.0, 30.0)),
     (Class::Recurrence, rate(5000.0, 20.0, 30.0), rate(15000.0, 20.0, 30.0)),
 ];
 
 /// What a call costs that nothing is known of, in nanoseconds.
 const UNKNOWN: f64 = 1e6;
+/// From how many bytes on, read and written, elementwise calls are joined with a product: 4096 numbers of four bytes.
+const JOINED: f64 = 2.0 * 4.0 * 4096.0;
 /// What a byte costs that is stored with the program, in nanoseconds.
 const STORED: f64 = 1e-4;
 /// How many calls an operator is taken apart into, at most.
@@ -100,13 +105,30 @@ impl Model {
             STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
         } else if op.is_getitem() {
             // A step of the plan has all its results at hand.
-            0.0
+            self.part(graph, kids[0], class)
         } else if op.def().is_some_and(|d| matches!(d.kernel, Kernel::None)) {
             self.of_parts(graph, &op, kids).unwrap_or(UNKNOWN)
         } else {
             cost_of(graph, term, &data.kind).map_or(UNKNOWN, |cost| self.time(&cost))
         };
         (nanoseconds * 1e3).min(1e17) as u64
+    }
+
+    /// What it costs to take a part of a product. What is elementwise behind a product is computed in the pass of the
+    /// product; behind a part of it, in a pass of its own.
+    fn part(&self, graph: &Graph<'_>, of: Id, class: Id) -> f64 {
+        let def = |term: &Term, holds: fn(&OpDef) -> bool| {
+            let Term::Op(name, _) = term else { return false };
+            graph.analysis.types.registry.op(name.as_str()).def().is_some_and(holds)
+        };
+        let is_product = |def: &OpDef| matches!(def.work, Work::Counted(Class::Product | Class::Convolution, _));
+        let is_part = |term: &Term| {
+            def(term, |def| matches!(def.kernel, Kernel::View(_)))
+                && term.children().first().is_some_and(|&whole| graph[whole].nodes.iter().any(|t| def(t, is_product)))
+        };
+        let moved: f64 = tensors(&graph[class].data.kind).map(|t| 2.0 * bytes(t, &graph.analysis.types.env)).sum();
+        let is_joined = self.target == Target::Cpu && moved >= JOINED;
+        if is_joined && graph[of].nodes.iter().any(is_part) { moved / self.rate(Class::Pointwise).bytes } else { 0.0 }
     }
 
     /// What an operator without a kernel costs: what it is made of.

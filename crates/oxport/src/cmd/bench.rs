@@ -59,8 +59,12 @@ impl Bench {
         let is_profiled = self.profile || self.trace.is_some();
         let mut profiler = is_profiled.then(|| Profiler::new(&prepared, plan.new_profile()));
         let mut times = Vec::with_capacity(self.runs);
+        let mut computed = None;
         with_spinner("running", || -> Result<()> {
             for i in 0..self.warmup + self.runs.max(1) {
+                if i == self.warmup {
+                    computed = processor_ms();
+                }
                 let mut measured = profiler.as_mut().filter(|_| i >= self.warmup);
                 measured.iter_mut().for_each(|p| p.begin());
                 let start = Instant::now();
@@ -74,6 +78,7 @@ impl Bench {
             }
             Ok(())
         })?;
+        let cpu_ms = processor_ms().zip(computed).map(|(now, then)| (now - then) / times.len() as f64);
         times.sort_by(f64::total_cmp);
         let quantile = |q: f64| times[((times.len() - 1) as f64 * q).round() as usize];
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
@@ -84,6 +89,7 @@ impl Bench {
             "min_ms": times[0],
             "median_ms": quantile(0.5),
             "p90_ms": quantile(0.9),
+            "cpu_ms": cpu_ms,
             "runs": times.len(),
             "threads": plan.threads(),
             "peak_rss_mb": peak_rss().map(megabytes),
@@ -148,6 +154,16 @@ fn record(profiler: &Profiler) -> serde_json::Value {
         "modules": rows(profiler.by_module()),
         "nodes": rows(profiler.by_node()),
     })
+}
+
+/// How long the threads of the process have been running on a processor, on systems that report it.
+fn processor_ms() -> Option<f64> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    let nanoseconds = |task: std::fs::DirEntry| -> Option<f64> {
+        let record = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        record.split_whitespace().next()?.parse().ok()
+    };
+    Some(tasks.flatten().filter_map(nanoseconds).sum::<f64>() / 1e6)
 }
 
 /// The peak resident memory of the process in bytes, on systems that report it.
