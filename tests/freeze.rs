@@ -148,6 +148,25 @@ fn nothing_is_merged_that_may_not_be() {
     });
 }
 
+#[test]
+fn a_part_costs_the_pass_that_is_joined_with_a_whole_product() {
+    for (target, left) in [(Target::Cpu, 2), (Target::Aten, 1)] {
+        let before = program(&[1, 16, 64, 64], |b, x| {
+            let rows = [("a", 1), ("b", 2)].into_iter().map(|(name, seed)| {
+                let w = b.parameter(name, tensor(&[16, 16, 1, 1], seed))?;
+                let y = b.call("aten::conv2d", (x, w))?;
+                b.call("aten::relu", (y,))
+            });
+            rows.collect()
+        });
+        let limits = Limits { model: Model { target, ..limits(true, 0.05).model }, ..limits(true, 0.05) };
+        let (after, report) = oxport::optimize(&before, Opt::Fast, &limits).unwrap();
+        let convolutions = calls(&after, "aten::conv2d") + calls(&after, "aten::convolution");
+        assert_eq!(convolutions, left, "{target:?}: {:?}", report.rules);
+        is_kept(&before, &after, &tensor(&[1, 16, 64, 64], 3)).unwrap();
+    }
+}
+
 /// Convolutions of one geometry become one; one of another stays.
 #[test]
 fn convolutions_of_one_input_are_merged() {

@@ -105,30 +105,33 @@ impl Model {
             STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
         } else if op.is_getitem() {
             // A step of the plan has all its results at hand.
-            self.part(graph, kids[0], class)
+            self.part(graph, graph[kids[0]].nodes.iter(), class)
         } else if op.def().is_some_and(|d| matches!(d.kernel, Kernel::None)) {
             self.of_parts(graph, &op, kids).unwrap_or(UNKNOWN)
         } else {
-            cost_of(graph, term, &data.kind).map_or(UNKNOWN, |cost| self.time(&cost))
+            let own = cost_of(graph, term, &data.kind).map_or(UNKNOWN, |cost| self.time(&cost));
+            own + self.part(graph, std::iter::once(term), class)
         };
         (nanoseconds * 1e3).min(1e17) as u64
     }
 
     /// What it costs to take a part of a product. What is elementwise behind a product is computed in the pass of the
     /// product; behind a part of it, in a pass of its own.
-    fn part(&self, graph: &Graph<'_>, of: Id, class: Id) -> f64 {
+    fn part<'t>(&self, graph: &Graph<'_>, mut views: impl Iterator<Item = &'t Term>, class: Id) -> f64 {
         let def = |term: &Term, holds: fn(&OpDef) -> bool| {
             let Term::Op(name, _) = term else { return false };
             graph.analysis.types.registry.op(name.as_str()).def().is_some_and(holds)
         };
         let is_product = |def: &OpDef| matches!(def.work, Work::Counted(Class::Product | Class::Convolution, _));
+        let size = |id: Id| tensors(&graph[id].data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>();
+        let is_whole = |id: Id| graph[id].nodes.iter().any(|term| def(term, is_product)) && size(id) > size(class);
         let is_part = |term: &Term| {
             def(term, |def| matches!(def.kernel, Kernel::View(_)))
-                && term.children().first().is_some_and(|&whole| graph[whole].nodes.iter().any(|t| def(t, is_product)))
+                && term.children().first().is_some_and(|&whole| is_whole(whole))
         };
-        let moved: f64 = tensors(&graph[class].data.kind).map(|t| 2.0 * bytes(t, &graph.analysis.types.env)).sum();
+        let moved = 2.0 * size(class);
         let is_joined = self.target == Target::Cpu && moved >= JOINED;
-        if is_joined && graph[of].nodes.iter().any(is_part) { moved / self.rate(Class::Pointwise).bytes } else { 0.0 }
+        if is_joined && views.any(is_part) { moved / self.rate(Class::Pointwise).bytes } else { 0.0 }
     }
 
     /// What an operator without a kernel costs: what it is made of.

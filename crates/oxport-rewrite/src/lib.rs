@@ -125,6 +125,8 @@ pub struct Report {
     pub dropped: Vec<String>,
     /// True if weights were to be frozen, and were not, because the program would have grown too much.
     pub is_too_large: bool,
+    /// True if folding ran out of time, so that constants are left that another run may compute.
+    pub is_folding_cut: bool,
     /// True if no rule had anything left to add.
     pub saturated: bool,
     /// Rounds of matching.

@@ -90,6 +90,7 @@ pub fn optimization(report: &Report, validated: Option<&Validation>) -> Value {
         "cost_after": report.cost_after,
         "dropped": report.dropped,
         "too_large_to_freeze": report.is_too_large,
+        "folding_cut": report.is_folding_cut,
         "saturated": report.saturated,
         "iterations": report.iterations,
         "egraph_nodes_before": report.egraph_nodes_before,

@@ -198,6 +198,9 @@ fn print(report: &Report) {
     if report.is_too_large {
         outln!("weights    not frozen: the program would have grown by more than --grow allows");
     }
+    if report.is_folding_cut {
+        outln!("constants  not all computed: time ran out");
+    }
     if !report.dropped.is_empty() {
         outln!("dropped    {}", report.dropped.join(", "));
     }
