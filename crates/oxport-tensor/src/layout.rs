@@ -39,7 +39,7 @@ pub struct Layout {
 impl Clone for Layout {
     #[inline]
     fn clone(&self) -> Layout {
-        let [sizes, strides] = [&self.sizes, &self.strides].map(|dims| Dims::from_slice(dims));
+        let (sizes, strides) = (Dims::from_slice(&self.sizes), Dims::from_slice(&self.strides));
         Layout { sizes, strides, offset: self.offset }
     }
 }
