@@ -316,7 +316,8 @@ fn kernels_per_channel_hand_on() {
         let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-20.0, 35.0)).collect();
         let tail = Tail { residual: None, clamp: Some([-20.0, 35.0]) };
         assert!(clamped == run(Some(After { f: &clamp, writes: true, tail: Some(tail) })), "{text}");
-        let tail = Tail { residual: Some(Residual(y.as_ptr())), ..tail };
+        let residual = Residual { first: y.as_ptr(), len: y.len(), output: 0 };
+        let tail = Tail { residual: Some(residual), ..tail };
         let untailed = |part: crate::gemm::Finished| assert!(!part.has_tail);
         run(Some(After { f: &untailed, writes: true, tail: Some(tail) }));
     }
@@ -370,6 +371,9 @@ fn winograd_is_near_the_sum() {
         let run = |threads: usize, after: Option<After<'_>>| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
             let (mut y, bias) = (vec![f32::NAN; count], Some(&bias[..]));
+            let output = y.as_ptr().addr();
+            let own = |tail: Tail| Tail { residual: tail.residual.map(|r| Residual { output, ..r }), ..tail };
+            let after = after.map(|after| After { tail: after.tail.map(own), ..after });
             let conv = Convolution { geometry: g, x: &x, x_strides: xs, weight: &weight, packed: None, bias, after };
             pool.install(|| made.convolve(&conv, &mut y, ys));
             y
@@ -404,9 +408,15 @@ fn winograd_is_near_the_sum() {
         let has_tail = AtomicBool::new(true);
         let clamp = |part: crate::gemm::Finished| has_tail.store(has_tail.load(Relaxed) && part.has_tail, Relaxed);
         let more = numbers(count, 9);
-        let tail = Some(Tail { residual: Some(Residual(more.as_ptr())), clamp: Some([-1.5, 2.0]) });
+        let mut residual = Residual { first: more.as_ptr(), len: count, output: 0 };
+        let tail = Some(Tail { residual: Some(residual), clamp: Some([-1.5, 2.0]) });
         let clamped: Vec<f32> = y.iter().zip(&more).map(|(y, more)| (y + more).clamp(-1.5, 2.0)).collect();
         assert!(clamped == run(3, Some(After { f: &clamp, writes: true, tail })), "{text}");
-        assert!(has_tail.into_inner(), "{text}");
+        assert!(has_tail.load(Relaxed), "{text}");
+        // One that is too short is not read.
+        residual.len -= 1;
+        let tail = Some(Tail { residual: Some(residual), clamp: None });
+        assert!(y == run(3, Some(After { f: &clamp, writes: false, tail })), "{text}");
+        assert!(!has_tail.into_inner(), "{text}");
     }
 }

@@ -120,9 +120,12 @@ impl Winograd {
         let [tall, wide] = [1, 2].map(|d| out.sizes[d].div_ceil(TILE));
         let tiles = g.batch * tall * wide;
         let zeros = vec![0.0; g.in_channels.max(g.out_channels)];
+        let (start, len) = (out.data.as_ptr(), out.data.len());
+        let is_own = |tail: &Tail| tail.residual.is_none_or(|residual| residual.first_of(start, len).is_some());
+        let tail = conv.after.and_then(|after| after.tail).filter(is_own);
         let shared = Shared::new(out.data);
         let (sizes, strides) = ([out.sizes[1], out.sizes[2]], out.strides);
-        let run = Run { weight: self, conv, grid: [tall, wide], sizes, strides, zeros: &zeros, shared: &shared };
+        let run = Run { weight: self, conv, grid: [tall, wide], sizes, strides, zeros: &zeros, shared: &shared, tail };
         let most = (BLOCK / (POINTS * (g.in_channels + g.out_channels))).max(LEAST_TILES);
         let blocks = tiles.div_ceil(most);
         let block = |i: usize| run.block(i * tiles / blocks..(i + 1) * tiles / blocks);
@@ -141,6 +144,8 @@ struct Run<'a> {
     strides: [usize; 3],
     zeros: &'a [f32],
     shared: &'a Shared<f32>,
+    /// What follows, if it is done here.
+    tail: Option<Tail>,
 }
 
 impl Run<'_> {
@@ -195,8 +200,7 @@ impl Run<'_> {
     fn outputs(&self, tiles: Range<usize>, first: usize, products: &[f32], count: usize) {
         let (conv, o) = (self.conv, self.conv.geometry.out_channels);
         let ([height, width], [sn, _, sp]) = (self.sizes, self.strides);
-        let tail = conv.after.and_then(|after| after.tail);
-        let Tail { residual, clamp } = tail.unwrap_or_default();
+        let Tail { residual, clamp } = self.tail.unwrap_or_default();
         let start = &conv.bias.unwrap_or(self.zeros)[..o];
         assert!(products.len() >= POINTS * count * o, "law: a block has the products of its tiles");
         // What lies outside is written to a place of its own.
@@ -213,7 +217,7 @@ impl Run<'_> {
                 if y < height && x < width {
                     // SAFETY: a pixel of the output (checked by `convolve`).
                     places[i] = unsafe { self.shared.at(at(y, x)) };
-                    residuals[i] = residual.map_or(outside, |first| first.0.wrapping_add(at(y, x)));
+                    residuals[i] = residual.map_or(outside, |residual| residual.first.wrapping_add(at(y, x)));
                 }
             }
             let residuals = residual.map(|_| &residuals);
@@ -224,7 +228,7 @@ impl Run<'_> {
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));
         for y in h..(h + TILE).min(height) {
-            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], None, tail.is_some());
+            self.shared.finish(conv.after, at(y, from), [to - from, sp, o], None, self.tail.is_some());
         }
     }
 }

@@ -105,7 +105,7 @@ pub(super) enum Operand<'a, T: Multiply> {
 
 impl<T> CView<T> {
     pub(super) fn new(c: MatMut<'_, T>) -> Self {
-        CView { data: c.data.as_mut_ptr(), rows: c.rows, cols: c.cols }
+        CView { data: c.data.as_mut_ptr(), len: c.data.len(), rows: c.rows, cols: c.cols }
     }
 }
 
@@ -113,6 +113,7 @@ impl<T> CView<T> {
 #[derive(Clone, Copy)]
 pub(super) struct CView<T> {
     pub(super) data: *mut T,
+    pub(super) len: usize,
     pub(super) rows: usize,
     pub(super) cols: usize,
 }
@@ -134,7 +135,7 @@ impl<T: Multiply> One<'_, T> {
                 n: self.m,
                 a: Operand::Strided(b, (bt, bc, br)),
                 b: Operand::Strided(a, (at, ac, ar)),
-                c: CView { data: self.c.data, rows: self.c.cols, cols: self.c.rows },
+                c: CView { rows: self.c.cols, cols: self.c.rows, ..self.c },
                 start: match self.start {
                     Start::PerRow(x) => Start::PerColumn(x),
                     Start::PerColumn(x) => Start::PerRow(x),
@@ -298,7 +299,11 @@ impl<T: Multiply> One<'_, T> {
     /// What is done to tiles as they are written.
     fn tail(&self) -> Option<TailOf<T::Acc>> {
         let tail = self.after?.tail.filter(|_| self.is_direct() && self.k > 0)?;
-        let tail: TailOf<f32> = (tail.residual.map_or(std::ptr::null(), |residual| residual.0), tail.clamp);
+        let first = match tail.residual {
+            Some(residual) => residual.first_of(self.c.data, self.c.len)?,
+            None => std::ptr::null(),
+        };
+        let tail: TailOf<f32> = (first, tail.clamp);
         (&tail as &dyn std::any::Any).downcast_ref().copied()
     }
 

@@ -94,9 +94,22 @@ pub(crate) struct Tail {
     pub(crate) clamp: Option<Bounds>,
 }
 
-/// The element of a tensor that is added to the output's first one; the others lie as those of the output do.
+/// A tensor that is added to an output; its elements lie as those of the output do.
 #[derive(Clone, Copy)]
-pub(crate) struct Residual(pub(crate) *const f32);
+pub(crate) struct Residual {
+    /// Its first element, and how many there are room for from there on.
+    pub(crate) first: *const f32,
+    pub(crate) len: usize,
+    /// Where the output begins.
+    pub(crate) output: usize,
+}
+
+impl Residual {
+    /// The element that is added to the first one of these outputs; `None` if they are not those that it was made for.
+    pub(crate) fn first_of<T>(&self, start: *const T, len: usize) -> Option<*const f32> {
+        (start.addr() == self.output && len <= self.len).then_some(self.first)
+    }
+}
 
 // SAFETY: it is read only while the tensor is borrowed by the call that it is an operand of.
 unsafe impl Send for Residual {}

@@ -374,7 +374,7 @@ fn behind(
     let (product, start) = (Product { value, start, is_shared }, start.addr());
     let Some(program) = Program::new(kernels, link, outs, Some(&product)) else { return false };
     // What nobody else sees may be the product's own.
-    let tail = link.filter(|_| is_shared && outs.len() == 1).and_then(|link| tail(value, kernels, link));
+    let tail = link.filter(|_| is_shared && outs.len() == 1).and_then(|link| tail(value, start, kernels, link));
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
         let Finished { start: own, at, rows, stride, cols, made, has_tail } = done;
@@ -405,16 +405,19 @@ fn behind(
     }
 }
 
-/// The calls behind a product, if the product's kernel can compute them: a sum with a tensor of the product's layout, a
-/// clamp, or a clamp of such a sum.
-fn tail(value: &Tensor, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
+/// The calls behind a product whose output begins at `output`, if the product's kernel can compute them: a sum with a
+/// tensor of the product's layout, a clamp, or a clamp of such a sum.
+fn tail(value: &Tensor, output: usize, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
     let is = |x: &Tensor, of: &Tensor| x.storage().same_storage(of.storage()) && x.layout() == of.layout();
     let residual = |link: &Link<'_>| {
         let ([a, b], Some(Known::Sum), None) = (link.inputs, link.known, link.outer) else { return None };
         let other = if is(a, value) { b } else { a };
         let is_sum = (is(a, value) || is(b, value)) && !other.is_absent() && other.strides() == value.strides();
         let is_alike = other.sizes() == value.sizes() && other.dtype() == DType::F32;
-        (is_sum && is_alike).then(|| Residual(other.start::<f32>()))
+        let (low, high) = other.layout().extent().ok()??;
+        let is_first = low == other.layout().offset;
+        let len = high - low + 1;
+        (is_sum && is_alike && is_first).then(|| Residual { first: other.start(), len, output })
     };
     if value.dtype() != DType::F32 {
         return None;
