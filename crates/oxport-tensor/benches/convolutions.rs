@@ -30,6 +30,8 @@ const SHAPES: &[[usize; 6]] = &[
     [512, 7, 2048, 1, 1, 1],
     [2048, 7, 512, 1, 1, 1],
     [3, 224, 32, 3, 2, 1],
+    [3, 224, 16, 3, 2, 1],
+    [16, 112, 16, 1, 1, 1],
     [16, 112, 64, 1, 1, 1],
     [64, 56, 24, 1, 1, 1],
     [24, 56, 72, 1, 1, 1],
@@ -44,7 +46,11 @@ const SHAPES: &[[usize; 6]] = &[
     [960, 7, 160, 1, 1, 1],
     [128, 28, 128, 3, 1, 32],
     [256, 14, 256, 3, 1, 8],
+    [16, 112, 16, 3, 1, 16],
     [64, 112, 64, 3, 2, 64],
+    [72, 56, 72, 3, 1, 72],
+    [72, 56, 72, 5, 2, 72],
+    [120, 28, 120, 5, 1, 120],
     [240, 14, 240, 3, 1, 240],
     [672, 14, 672, 5, 1, 672],
     [96, 56, 96, 7, 1, 96],
@@ -100,11 +106,16 @@ fn main() {
                     Form::Planes => [c * h * w, h * w, h * w, w, 1],
                     Form::Pixels => [c * h * w, 1, h * w * c, w * c, c],
                 };
+                // Images that a user gives are planes.
+                let x_strides = match c {
+                    ..=4 => [c * h * h, h * h, h * h, h, 1],
+                    _ => strides(c, h, h),
+                };
                 let packed = PackedWeight::new(form, &geometry, &weight);
                 let conv = Convolution {
                     geometry,
                     x: &x[x_at..],
-                    x_strides: strides(c, h, h),
+                    x_strides,
                     weight: &weight,
                     packed: packed.as_ref(),
                     bias: Some(&bias),

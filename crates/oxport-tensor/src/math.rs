@@ -65,6 +65,11 @@ pub trait Analytic: Number {
     fn cos_near(self) -> Self {
         self.cos()
     }
+    /// `e^x` of a number that is not above 0; of `f32`, what is below 2^-125 is 0. Softmax is made of it.
+    #[inline(always)]
+    fn exp_below_zero(self) -> Self {
+        self.exp()
+    }
     /// Inverse sine.
     fn asin(self) -> Self;
     /// Inverse cosine.
@@ -262,6 +267,8 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     {
         #[inline(always)]
         fn is_near(self) -> bool { periodic::is_near(self) }
+        #[inline(always)]
+        fn exp_below_zero(self) -> f32 { single::exp_below_zero(self) }
     }
 }
 analytic! { f64; |x, y| div x / y, pow f64::powf(x, y); |r| r;

@@ -8,6 +8,7 @@
 //! the strides of the query where PyTorch's fused kernel runs, else it is contiguous.
 
 mod blocks;
+mod softmax;
 
 use crate::support::checks::{agree, floating, fresh, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};

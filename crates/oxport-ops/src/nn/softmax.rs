@@ -160,7 +160,7 @@ fn row<T: Compute>(x: &[T], out: &mut [T], form: Form) {
             out.iter_mut().for_each(|y| *y *= scale);
         }
         Form::Log => {
-            let shift = sum(x, |x| (x - top).fast_exp()).ln();
+            let shift = sum(x, |x| (x - top).exp_below_zero()).ln();
             out.iter_mut().zip(x).for_each(|(y, &x)| *y = x - top - shift);
         }
     }
@@ -177,7 +177,7 @@ fn columns<T: Compute>(x: &[T], out: &mut [T], width: usize, form: Form) {
     for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
         for i in 0..width {
             let shifted = row[i] - top[i];
-            let e = shifted.fast_exp();
+            let e = shifted.exp_below_zero();
             total[i] += e;
             out[i] = if form == Form::Log { shifted } else { e };
         }

@@ -14,6 +14,8 @@ pub trait Compute: Element + num_traits::Float + num_traits::NumAssign + Sum + n
     fn of(x: f64) -> Self;
     /// `e^x` in a form that compilers turn into vector code.
     fn fast_exp(self) -> Self;
+    /// [`Analytic::exp_below_zero`](oxport_tensor::Analytic::exp_below_zero)
+    fn exp_below_zero(self) -> Self;
     /// `tanh x`, as [`Compute::fast_exp`].
     fn fast_tanh(self) -> Self;
     /// `1 / (1 + e^−x)`
@@ -32,6 +34,10 @@ macro_rules! compute {
             #[inline(always)]
             fn fast_exp(self) -> $T {
                 oxport_tensor::Analytic::exp(self)
+            }
+            #[inline(always)]
+            fn exp_below_zero(self) -> $T {
+                oxport_tensor::Analytic::exp_below_zero(self)
             }
             #[inline(always)]
             fn fast_tanh(self) -> $T {

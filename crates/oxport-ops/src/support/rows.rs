@@ -89,7 +89,7 @@ pub fn max<T: Compute>(row: &[T]) -> T {
     if rest.is_empty() { top } else { greater(top, fold(rest, T::neg_infinity(), greater, greater)) }
 }
 
-/// `out = exp(x − shift)`, and the sum of it.
+/// `out = exp(x − shift)` of numbers not above the shift, and the sum of it.
 #[inline(always)]
 pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
     for (out, &x) in out.iter_mut().zip(row) {
@@ -98,7 +98,7 @@ pub fn exp_sum<T: Compute>(row: &[T], shift: T, out: &mut [T]) -> T {
     exp_in_place(out, shift)
 }
 
-/// Makes a row `exp(x − shift)`, and gives the sum of it.
+/// Makes a row `exp(x − shift)` of numbers not above the shift, and gives the sum of it.
 #[inline(always)]
 pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
     // The end of a row is a whole vector, too, which overlaps the one before it: one by one the last few numbers would
@@ -107,14 +107,14 @@ pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
     let overlaps = !row.len().is_multiple_of(LANES) && row.len() > LANES;
     if let (true, Some(last)) = (overlaps, row.last_chunk::<LANES>()) {
         for (y, &x) in done.iter_mut().zip(last) {
-            *y = (x - shift).fast_exp();
+            *y = (x - shift).exp_below_zero();
         }
     }
     let whole = row.len() - row.len() % LANES;
     let mut acc = [T::zero(); LANES];
     for chunk in row.as_chunks_mut::<LANES>().0 {
         let mut y = *chunk;
-        y.iter_mut().for_each(|x| *x = (*x - shift).fast_exp());
+        y.iter_mut().for_each(|x| *x = (*x - shift).exp_below_zero());
         for i in 0..LANES {
             acc[i] += y[i];
         }
@@ -122,7 +122,7 @@ pub fn exp_in_place<T: Compute>(row: &mut [T], shift: T) -> T {
     }
     match row.last_chunk_mut::<LANES>() {
         Some(last) if overlaps => *last = done,
-        _ => row.iter_mut().skip(whole).for_each(|x| *x = (*x - shift).fast_exp()),
+        _ => row.iter_mut().skip(whole).for_each(|x| *x = (*x - shift).exp_below_zero()),
     }
     // The same order as that of a sum of the whole row.
     acc.iter_mut().zip(&row[whole..]).for_each(|(acc, &y)| *acc += y);

@@ -11,6 +11,7 @@ use super::Geometry;
 use crate::gemm::{Compute, Multiply, Tile};
 use crate::parallel;
 use crate::scratch::Scratch;
+use crate::simd::vectorize;
 
 /// Where the pixels of a plane lie; a plane of a padded copy, or of the input itself.
 #[derive(Clone, Copy)]
@@ -33,6 +34,7 @@ impl Frame {
     }
 
     /// Copies a plane of the input `[D, H, W]` with these strides, and the zeros around it.
+    #[inline(always)]
     pub(super) fn fill<T: Multiply>(&self, g: &Geometry, x: &[T], [sd, sh, sw]: [usize; 3], out: &mut [T::Acc]) {
         let ([pd, ph, pw], step, phase) = (g.padding, g.stride[2], self.phase);
         let h = g.input[1] + 2 * ph;
@@ -102,6 +104,7 @@ impl Frame {
 }
 
 /// Every `N`th number.
+#[inline(always)]
 fn every<T: Multiply, const N: usize>(x: &[T], out: &mut [T::Acc]) {
     let (whole, rest) = x.as_chunks::<N>();
     out.iter_mut().zip(whole).for_each(|(y, x)| *y = x[0].widen_one());
@@ -135,7 +138,10 @@ impl<'a, T: Multiply> Padded<'a, T> {
         let mut scratch = Scratch::take::<T::Acc>(count);
         let data = scratch.slice::<T::Acc>(count);
         let fill = |i: usize, out: &mut [T::Acc]| {
-            frame.fill(g, &x[i / g.in_channels * sn + i % g.in_channels * sc..], [sd, sh, sw], out);
+            vectorize(
+                #[inline(always)]
+                || frame.fill(g, &x[i / g.in_channels * sn + i % g.in_channels * sc..], [sd, sh, sw], out),
+            );
         };
         let plane = frame.plane.max(1);
         let per_task = if count > 1 << 16 { (1usize << 14).div_ceil(plane) } else { count.max(1) };

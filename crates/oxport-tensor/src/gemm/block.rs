@@ -1,7 +1,7 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::grid::{Grid, TASK_PANELS};
-use super::kernel::{TileOut, ahead};
+use super::kernel::{Kernels, TileOut, ahead};
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::part::Part;
 use super::runs::{Block, Left, TileOf};
@@ -23,6 +23,8 @@ const FINISHED: usize = 1 << 16;
 const PACKED_ROWS: usize = 8 << 20;
 /// The same where the product has few columns.
 const PACKED_FOR_FEW: usize = 1 << 18;
+/// Bytes from a row of B to the next at most, where B is read in place: panels share few sets of the L1 cache else.
+const ROW_IN_PLACE: usize = 512;
 
 /// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
 ///
@@ -234,7 +236,8 @@ impl<T: Multiply> One<'_, T> {
         let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
-        let mut scratch = Scratch::take::<T::Acc>(wide * kept);
+        let in_place = self.columns_in_place(kernels);
+        let mut scratch = Scratch::take::<T::Acc>(if in_place.is_some() { 0 } else { wide * kept });
         let mut row = None;
         let mut left = Block::new(a, self.k);
         let last = slices::<T::Acc>(self.k).count();
@@ -250,6 +253,7 @@ impl<T: Multiply> One<'_, T> {
             for (s, (k0, kc)) in slices::<T::Acc>(self.k).enumerate() {
                 let packed: &[T::Acc] = match &self.b {
                     Operand::Packed(b) => &b[cols.offset(k0, kc, cp.start)..],
+                    _ if in_place.is_some() => &[],
                     _ => {
                         let from = if blocks.len() == 1 { 0 } else { wide * k0 };
                         let out = &mut scratch.slice::<T::Acc>(wide * kept)[from..][..wide * kc];
@@ -262,11 +266,13 @@ impl<T: Multiply> One<'_, T> {
                 // The block of rows stays in the L2 cache while the column panels pass.
                 let mut at = 0;
                 for j in cp.clone() {
-                    let step = cols.step(j);
-                    let b = &packed[at..][..kc * step];
+                    let (registers, width) = (cols.registers(j), cols.len(j));
+                    let (b, step) = match in_place {
+                        Some((x, row)) => (&x[k0 * row + cols.start(j)..][..(kc - 1) * row + width], row),
+                        None => (&packed[at..][..kc * cols.step(j)], cols.step(j)),
+                    };
                     at += kc * step;
                     for i in block.clone() {
-                        let (registers, width) = (cols.registers(j), cols.len(j));
                         let (p, stride) = c.tile(rows.start(i) - first, cols.start(j) - c_cols.start);
                         let tile = TileOf { rows, i, slice: (s, k0, kc), registers, b, step };
                         let (add, add_stride) = match &row {
@@ -289,6 +295,13 @@ impl<T: Multiply> One<'_, T> {
             }
             c.finish();
         }
+    }
+
+    /// B and its stride of rows, if tiles can read it where it lies: columns side by side, in whole registers.
+    fn columns_in_place(&self, kernels: &Kernels<T::Acc>) -> Option<(&[T::Acc], usize)> {
+        let Operand::Strided(x, (at, row, 1)) = self.b else { return None };
+        let fits = self.k > 0 && self.n.is_multiple_of(kernels.lanes) && row * size_of::<T>() <= ROW_IN_PLACE;
+        if fits { Some((T::as_acc(&x[at..])?, row)) } else { None }
     }
 
     /// Whether sums are numbers of C as they are, and neighbors of a row lie side by side there.

@@ -113,7 +113,7 @@ pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize
 ///
 /// # Panics
 /// If a matrix does not lie in its slice.
-pub(crate) fn interleave<S: Multiply>(x: Mat<'_, S>, rows: usize, cols: usize, out: &mut [S::Acc]) {
+pub fn interleave<S: Multiply>(x: Mat<'_, S>, rows: usize, cols: usize, out: &mut [S::Acc]) {
     match rows {
         2 if x.cols == 1 => interleave_few::<S, 2>(x, cols, out),
         3 if x.cols == 1 => interleave_few::<S, 3>(x, cols, out),

@@ -66,8 +66,10 @@ impl<'a, T: Multiply> Part<'a, T> {
     /// Writes the start values; false where the first slice of k may overwrite.
     pub(super) fn begin(&mut self) -> bool {
         let one = self.one;
-        if matches!(one.start, Start::Zero) && one.k > 0 {
-            return false;
+        match one.start {
+            Start::Zero if one.k > 0 => return false,
+            Start::Scaled(beta) if beta == T::Acc::ONE && self.buffer.is_none() => return true,
+            _ => {}
         }
         for i in 0..self.rows.len() {
             let (r, cols) = (self.rows.start + i, self.cols.clone());

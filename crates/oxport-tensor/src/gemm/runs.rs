@@ -109,7 +109,8 @@ impl<'a, T: Compute> Block<'a, T> {
     pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tile: TileOf<'_, T>, out: TileOut<T>) {
         let TileOf { rows, i, slice: (s, k0, kc), registers, b, step } = tile;
         let len = rows.len(i);
-        assert!(b.len() >= kc * step, "law: a panel has the steps of its slice");
+        let fits = kc == 0 || b.len() >= (kc - 1) * step + registers * kernels.lanes;
+        assert!(fits, "law: a panel has the steps of its slice");
         match self {
             Block::Packed(a) => {
                 let a = &a[rows.offset(k0, kc, i)..][..kc * len];
@@ -230,8 +231,8 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
         let (mut b, mut p, mut end) = (b, 0, 0);
         let mut segments = segments.iter();
         let mut rows = [std::ptr::null::<L::T>(); MR];
-        for step in 0..k {
-            L::prefetch(out.next.wrapping_add(step * (64 / size_of::<L::T>())));
+        let mut step = 0;
+        while step < k {
             if p == end
                 && let Some(segment) = segments.next()
             {
@@ -239,6 +240,20 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                     *row = (*places.add(segment.run * MR + i)).add(segment.from);
                 }
                 (p, end) = (0, segment.len);
+            }
+            let ahead = out.next.wrapping_add(step * (64 / size_of::<L::T>()));
+            L::prefetch(ahead);
+            if NV == 1 && end - p > 1 {
+                // Pointers that find no register are loaded once for two steps.
+                L::prefetch(ahead.wrapping_add(64 / size_of::<L::T>()));
+                let (first, second) = (L::load(b), L::load(b.add(b_step)));
+                for (i, row) in acc.iter_mut().enumerate() {
+                    let x = rows[i].add(p);
+                    row[0] = L::splat(*x).mul_add(first, row[0]);
+                    row[0] = L::splat(*x.add(1)).mul_add(second, row[0]);
+                }
+                (p, step, b) = (p + 2, step + 2, b.add(2 * b_step));
+                continue;
             }
             let mut bv = [L::zero(); NV];
             for (v, r) in bv.iter_mut().enumerate() {
@@ -250,8 +265,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                     row[v] = s.mul_add(bv[v], row[v]);
                 }
             }
-            p += 1;
-            b = b.add(b_step);
+            (p, step, b) = (p + 1, step + 1, b.add(b_step));
         }
         store_tile(&acc, out);
     }

@@ -59,6 +59,20 @@ pub fn exp(x: f32) -> f32 {
     scale(1.0 + expm1_reduced(r), power)
 }
 
+/// `e^x` for |x| ≤ 87
+#[inline(always)]
+fn exp_bounded(x: f32) -> f32 {
+    let (r, power) = reduce(x);
+    (1.0 + expm1_reduced(r)) * power_of_two(power)
+}
+
+/// `e^x` of a number that is not above 0; 0 where that is below 2^-125.
+#[inline(always)]
+pub fn exp_below_zero(x: f32) -> f32 {
+    let y = exp_bounded(if x < -87.0 { -87.0 } else { x });
+    if x < -87.0 { 0.0 } else { y }
+}
+
 /// `scale / (1 + e^-x)`
 #[inline(always)]
 pub fn logistic(x: f32, scale: f32) -> f32 {
@@ -172,7 +186,9 @@ pub fn tanh(x: f32) -> f32 {
     // (tanh(x)/x − 1)/x² (2^-32)
     let p = polynomial!(z; -0.333_333_3, 0.133_331_81, -0.053_943_4, 0.021_681_645, -0.008_129_005, 0.002_097_724_5);
     let small = a + a * z * p;
-    let large = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
+    // From 10 on it is 1.
+    let bounded = if a > 10.0 { 10.0 } else { a };
+    let large = 1.0 - 2.0 / (exp_bounded(2.0 * bounded) + 1.0);
     (if a < 0.64 { small } else { large }).copysign(x)
 }
 
@@ -190,7 +206,7 @@ pub fn erf(x: f32) -> f32 {
     let q = polynomial!(bounded;
         -1.824_592_2e-4, 1.129_552, 0.633_272_4, 0.108_361_54, -0.025_171_802, 0.004_190_853_3,
         -4.385_294_4e-4, 2.144_552_3e-5);
-    let large = 1.0 - exp(-q);
+    let large = 1.0 - exp_bounded(-q);
     (if a < 0.97 { small } else { large }).copysign(x)
 }
 

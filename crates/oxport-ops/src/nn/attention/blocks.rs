@@ -6,19 +6,31 @@
 //! acc    the sum of them times the values
 //! ```
 //!
-//! Law: blocks are cut by shapes alone and visited in order, so results do not depend on threads.
+//! Few queries have a row of scores each. Of more, scores and sums are made transposed, a column for each query:
+//! registers hold numbers of different queries then, and the weights of a block of keys are a right operand where they
+//! lie.
+//!
+//! ```text
+//! scoresᵀ = keys · queriesᵀ                           accᵀ += valuesᵀ · weightsᵀ
+//! ```
+//!
+//! Laws: blocks are cut by shapes alone and visited in order, so results do not depend on threads; rows and columns
+//! give the same bits.
 
+use super::softmax::{Running, by_columns, by_row};
 use crate::support::dense::{Compute, span};
-use crate::support::rows::{exp_in_place, greater, max};
 use oxport_ir::{Error, Result};
-use oxport_tensor::gemm::{Epilogue, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::gemm::{Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm, interleave};
 use oxport_tensor::{Element, Tensor, parallel};
 
 /// Queries of a block.
 const QUERIES: usize = 64;
 /// Keys of a block.
 const KEYS: usize = 256;
+/// Columns are made for a multiple of so many queries: whole registers.
+const COLUMNS: usize = 16;
+/// More queries than this are columns.
+const ROWS: usize = 4;
 /// Below this many multiply-adds an attention is not worth waking threads for.
 const PARALLEL_WORK: usize = 1 << 18;
 
@@ -63,7 +75,23 @@ impl<'a, T: Element> Matrices<'a, T> {
     }
 }
 
-/// A block of keys and its values, packed.
+/// The operands, and their sizes.
+struct Operands<'a, T> {
+    q: Matrices<'a, T>,
+    k: Matrices<'a, T>,
+    v: Matrices<'a, T>,
+    mask: Option<Matrices<'a, T>>,
+    causal: bool,
+    scale: T,
+    /// Queries, and keys.
+    l: usize,
+    s: usize,
+    features: usize,
+    /// Numbers of a value.
+    width: usize,
+}
+
+/// A block of keys and its values transposed, packed.
 struct Pair<T> {
     keys: Packed<T>,
     values: Packed<T>,
@@ -73,8 +101,8 @@ struct Pair<T> {
 struct State<T> {
     scores: Vec<T>,
     acc: Vec<T>,
-    top: Vec<T>,
-    total: Vec<T>,
+    mask: Vec<T>,
+    running: Running<T>,
 }
 
 /// Fills `out`, `[.., L, V]` row-major, and `sums`, the logarithms of the softmaxes' sums, `[.., L]`.
@@ -91,94 +119,156 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         return Ok(());
     }
     let mask = call.mask.map(nonnegative).transpose()?;
-    let memory = [&q, &k, &v].map(span);
-    let [qm, km, vm] = memory;
+    let [qm, km, vm] = [&q, &k, &v].map(span);
     let (qm, km, vm) = (qm?, km?, vm?);
     let mm = mask.as_ref().map(span).transpose()?;
-    let (qs, ks, vs) = (Matrices::<T>::of(&q, &qm)?, Matrices::<T>::of(&k, &km)?, Matrices::<T>::of(&v, &vm)?);
-    let masks = match (&mask, &mm) {
-        (Some(mask), Some(memory)) => Some(Matrices::<T>::of(mask, memory)?),
-        _ => None,
-    };
-    let block = |state: &mut State<T>, head: usize, packed: &[Pair<T>], first: usize, out: &mut [T], sums: &mut [T]| {
-        let rows = sums.len();
-        state.top[..rows].fill(T::neg_infinity());
-        state.total[..rows].fill(T::zero());
-        let end = if call.causal { s.min(first + rows) } else { s };
-        let acc = &mut state.acc[..rows * width];
-        acc.fill(T::zero());
-        for key in (0..end).step_by(KEYS) {
-            let packed = packed.get(key / KEYS);
-            // Packed keys come in whole blocks, also where the last rows of a causal one see a part only.
-            let keys = KEYS.min(if packed.is_some() { s } else { end } - key);
-            let scores = &mut state.scores[..rows * keys];
-            let (a, b) = (qs.at(head, first), ks.at(head, key).t());
-            let mut product = Product { alpha: T::of(call.scale), ..Product::new(rows, keys, features, a, b) };
-            if let Some(pair) = packed {
-                product.b = Rhs::Packed(std::slice::from_ref(&pair.keys));
-            }
-            gemm(&product, MatMut { data: scores, rows: keys, cols: 1 });
-            for (i, row) in scores.chunks_exact_mut(keys).enumerate() {
-                if let Some(mask) = &masks {
-                    add_mask(row, mask.at(head, first + i), key);
-                }
-                // Keys that a causal row does not see have no weight.
-                let seen = if call.causal { (first + i + 1).saturating_sub(key).min(keys) } else { keys };
-                let (row, unseen) = row.split_at_mut(seen);
-                unseen.fill(T::zero());
-                let acc = &mut acc[i * width..(i + 1) * width];
-                let (top, total) = (&mut state.top[i], &mut state.total[i]);
-                vectorize(
-                    #[inline(always)]
-                    || running_softmax(row, top, total, acc),
-                );
-            }
-            let (a, b) = (Mat::new(&*scores, keys, 1), vs.at(head, key));
-            let epilogue = Epilogue { start: Start::Scaled(T::of(1.0)), after: None };
-            let mut product = Product { epilogue, ..Product::new(rows, width, keys, a, b) };
-            if let Some(pair) = packed {
-                product.b = Rhs::Packed(std::slice::from_ref(&pair.values));
-            }
-            gemm(&product, MatMut { data: acc, rows: width, cols: 1 });
-        }
-        for (i, sum) in sums.iter_mut().enumerate() {
-            let (top, total) = (state.top[i], state.total[i]);
-            let scale = if total == T::zero() { T::zero() } else { total.recip() };
-            out[i * width..(i + 1) * width].iter_mut().zip(&acc[i * width..]).for_each(|(y, &x)| *y = x * scale);
-            *sum = if total == T::zero() { T::zero() } else { top + total.ln() };
-        }
-    };
-    let fresh = || {
-        let rows = QUERIES.min(l);
-        State {
-            scores: vec![T::zero(); rows * KEYS.min(s.max(1))],
-            acc: vec![T::zero(); rows * width],
-            top: vec![T::zero(); rows],
-            total: vec![T::zero(); rows],
-        }
-    };
-    // Where several blocks of queries meet the same keys, those are packed once.
-    let pack = |head: usize| -> Vec<Pair<T>> {
-        let blocks = if l > QUERIES { s } else { 0 };
-        let pair = |key: usize| {
-            let keys = KEYS.min(s - key);
-            Pair {
-                keys: Packed::rhs(features, keys, ks.at(head, key).t()),
-                values: Packed::rhs(keys, width, vs.at(head, key)),
-            }
-        };
-        (0..blocks).step_by(KEYS).map(pair).collect()
+    let of = Operands {
+        q: Matrices::of(&q, &qm)?,
+        k: Matrices::of(&k, &km)?,
+        v: Matrices::of(&v, &vm)?,
+        mask: mask.as_ref().zip(mm.as_ref()).map(|(mask, memory)| Matrices::of(mask, memory)).transpose()?,
+        causal: call.causal,
+        scale: T::of(call.scale),
+        l,
+        s,
+        features,
+        width,
     };
     let is_small = sums.len().saturating_mul(s).saturating_mul(features + width) < PARALLEL_WORK;
     let per_task = if is_small { sums.len() } else { 1 };
     parallel::for_chunks_of_two((out, l * width), (sums, l), per_task, |head, out, sums| {
-        let packed = pack(head);
-        let one = |state: &mut State<T>, i: usize, out: &mut [T], sums: &mut [T]| {
-            block(state, head, &packed, i * QUERIES, out, sums)
+        let packed = of.pack(head);
+        let one = |state: &mut State<T>, i: usize, out: &mut [T], sums: &mut [T]| match l <= ROWS {
+            true => of.rows(state, head, out, sums),
+            false => of.columns(state, head, &packed, i * QUERIES, out, sums),
         };
-        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), per_task, fresh, one);
+        parallel::for_chunks_of_two_with(
+            (out, QUERIES * width),
+            (sums, QUERIES),
+            per_task,
+            || State::new(&of),
+            one,
+        );
     });
     Ok(())
+}
+
+impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> State<T> {
+    fn new(of: &Operands<'_, T>) -> State<T> {
+        let (queries, keys) = (of.l.min(QUERIES).next_multiple_of(COLUMNS), of.s.min(KEYS));
+        State {
+            scores: vec![T::zero(); queries * keys],
+            acc: vec![T::zero(); queries * of.width],
+            mask: Vec::new(),
+            running: Running::new(queries),
+        }
+    }
+}
+
+impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_, T> {
+    /// The keys and values that several blocks of columns meet.
+    fn pack(&self, head: usize) -> Vec<Pair<T>> {
+        let end = if self.l <= ROWS { 0 } else { self.s };
+        let pair = |key: usize| {
+            let keys = KEYS.min(self.s - key);
+            Pair {
+                keys: Packed::lhs(keys, self.features, self.k.at(head, key)),
+                values: Packed::lhs(self.width, keys, self.v.at(head, key).t()),
+            }
+        };
+        (0..end).step_by(KEYS).map(pair).collect()
+    }
+
+    /// All queries of a head, as rows.
+    fn rows(&self, state: &mut State<T>, head: usize, out: &mut [T], sums: &mut [T]) {
+        let (rows, width) = (self.l, self.width);
+        state.running.start(rows);
+        let acc = &mut state.acc[..rows * width];
+        acc.fill(T::zero());
+        let end = if self.causal { self.s.min(rows) } else { self.s };
+        for key in (0..end).step_by(KEYS) {
+            let keys = KEYS.min(end - key);
+            let scores = &mut state.scores[..rows * keys];
+            let (a, b) = (self.q.at(head, 0), self.k.at(head, key).t());
+            let product = Product { alpha: self.scale, ..Product::new(rows, keys, self.features, a, b) };
+            gemm(&product, MatMut { data: scores, rows: keys, cols: 1 });
+            for (i, row) in scores.chunks_exact_mut(keys).enumerate() {
+                if let Some(mask) = &self.mask {
+                    let mask = mask.at(head, i);
+                    row.iter_mut().enumerate().for_each(|(j, x)| *x += mask.data[(key + j) * mask.cols]);
+                }
+                // Keys that a causal row does not see have no weight.
+                let seen = if self.causal { (i + 1).saturating_sub(key).min(keys) } else { keys };
+                let (row, unseen) = row.split_at_mut(seen);
+                unseen.fill(T::zero());
+                by_row(row, &mut state.running, i, &mut acc[i * width..(i + 1) * width]);
+            }
+            let (a, b) = (Mat::new(&*scores, keys, 1), self.v.at(head, key));
+            let product = Product { epilogue: added(), ..Product::new(rows, width, keys, a, b) };
+            gemm(&product, MatMut { data: acc, rows: width, cols: 1 });
+        }
+        for (i, (out, acc)) in out.chunks_exact_mut(width).zip(acc.chunks_exact(width)).enumerate() {
+            let scale = state.running.scale(i);
+            out.iter_mut().zip(acc).for_each(|(y, &x)| *y = x * scale);
+        }
+        sums.iter_mut().enumerate().for_each(|(i, sum)| *sum = state.running.logarithm(i));
+    }
+
+    /// A block of queries of a head, as columns.
+    fn columns(
+        &self,
+        state: &mut State<T>,
+        head: usize,
+        packed: &[Pair<T>],
+        first: usize,
+        out: &mut [T],
+        sums: &mut [T],
+    ) {
+        let (rows, width) = (sums.len(), self.width);
+        let columns = rows.next_multiple_of(COLUMNS);
+        state.running.start(columns);
+        let acc = &mut state.acc[..columns * width];
+        acc.fill(T::zero());
+        // Columns that are no query of the block are zeros.
+        let queries = Packed::rhs(self.features, rows, self.q.at(head, first).t());
+        let end = if self.causal { self.s.min(first + rows) } else { self.s };
+        for (pair, key) in packed.iter().zip((0..end).step_by(KEYS)) {
+            let keys = KEYS.min(self.s - key);
+            let scores = &mut state.scores[..columns * keys];
+            let mut product = Product::new(keys, rows, self.features, Mat::new(&[], 0, 0), Mat::new(&[], 0, 0));
+            product.alpha = self.scale;
+            product.a = Lhs::Packed(std::slice::from_ref(&pair.keys));
+            product.b = Rhs::Packed(std::slice::from_ref(&queries));
+            gemm(&product, MatMut { data: scores, rows: columns, cols: 1 });
+            if let Some(mask) = &self.mask {
+                let mask = Mat { data: &mask.at(head, first).data[key * mask.columns..], ..mask.at(head, first) };
+                add_mask(scores, columns, rows, mask, &mut state.mask);
+            }
+            if self.causal {
+                // A key is not seen by the queries before it.
+                for (j, row) in scores.chunks_exact_mut(columns).enumerate() {
+                    row[..(key + j).saturating_sub(first).min(rows)].fill(T::neg_infinity());
+                }
+            }
+            by_columns(scores, columns, &mut state.running, acc);
+            let b = Mat::new(&*scores, columns, 1);
+            let mut product =
+                Product { epilogue: added(), ..Product::new(width, columns, keys, Mat::new(&[], 0, 0), b) };
+            product.a = Lhs::Packed(std::slice::from_ref(&pair.values));
+            gemm(&product, MatMut { data: acc, rows: columns, cols: 1 });
+        }
+        let scales: [T; QUERIES] = std::array::from_fn(|i| if i < rows { state.running.scale(i) } else { T::zero() });
+        for row in acc.chunks_exact_mut(columns) {
+            row.iter_mut().zip(&scales).for_each(|(x, &scale)| *x *= scale);
+        }
+        interleave(Mat::new(&*acc, columns, 1), width, rows, out);
+        sums.iter_mut().enumerate().for_each(|(i, sum)| *sum = state.running.logarithm(i));
+    }
+}
+
+/// A product is added to what is there.
+fn added<'a, T: Multiply<Acc = T> + Compute>() -> Epilogue<'a, T> {
+    Epilogue { start: Start::Scaled(T::of(1.0)), after: None }
 }
 
 /// The tensor, copied if a stride is negative.
@@ -186,28 +276,83 @@ fn nonnegative(x: &Tensor) -> Result<Tensor> {
     if x.strides().iter().any(|&s| s < 0) { Ok(x.contiguous()?) } else { Ok(x.clone()) }
 }
 
-#[inline(always)]
-fn add_mask<T: Compute>(row: &mut [T], mask: Mat<'_, T>, key: usize) {
-    let n = row.len();
-    match mask.cols {
-        1 => row.iter_mut().zip(&mask.data[key..key + n]).for_each(|(x, &m)| *x += m),
-        stride => row.iter_mut().enumerate().for_each(|(j, x)| *x += mask.data[(key + j) * stride]),
+/// Adds a mask, whose rows are queries, to scores, whose columns are.
+fn add_mask<T: Compute + Multiply<Acc = T>>(
+    scores: &mut [T],
+    columns: usize,
+    rows: usize,
+    mask: Mat<'_, T>,
+    turned: &mut Vec<T>,
+) {
+    if mask.rows == 0 {
+        for (j, row) in scores.chunks_exact_mut(columns).enumerate() {
+            let m = mask.data[j * mask.cols];
+            row.iter_mut().for_each(|x| *x += m);
+        }
+        return;
+    }
+    let keys = scores.len() / columns;
+    turned.resize(keys * rows, T::zero());
+    interleave(mask, rows, keys, turned);
+    for (row, mask) in scores.chunks_exact_mut(columns).zip(turned.chunks_exact(rows)) {
+        row.iter_mut().zip(mask).for_each(|(x, &m)| *x += m);
     }
 }
 
-/// Turns scores into weights under the greatest score so far.
-#[inline(always)]
-fn running_softmax<T: Compute>(row: &mut [T], top: &mut T, total: &mut T, acc: &mut [T]) {
-    let new = greater(*top, max(row));
-    if new == T::neg_infinity() {
-        row.fill(T::zero());
-        return;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxport_tensor::Layout;
+
+    fn noise(sizes: &[i64], seed: usize) -> Tensor {
+        let n = sizes.iter().product::<i64>() as usize;
+        Tensor::from_vec(sizes, (0..n).map(|i| ((i + seed) * 7919 % 1013) as f32 / 337.0 - 1.5).collect()).unwrap()
     }
-    if *top != new {
-        let shrink = (*top - new).fast_exp();
-        *total *= shrink;
-        acc.iter_mut().for_each(|x| *x *= shrink);
-        *top = new;
+
+    fn part(x: &Tensor, dim: i64, range: std::ops::Range<i64>) -> Tensor {
+        x.view(|l: &Layout| l.slice(dim, Some(range.start), Some(range.end), 1)).unwrap()
     }
-    *total += exp_in_place(row, new);
+
+    fn run(call: &Attention<'_>, width: usize) -> (Vec<u32>, Vec<u32>) {
+        let queries = call.q.numel() / call.q.sizes()[2] as usize;
+        let (mut out, mut sums) = (vec![7.0f32; queries * width], vec![7.0f32; queries]);
+        attend(call, &mut out, &mut sums).unwrap();
+        (out.into_iter().map(f32::to_bits).collect(), sums.into_iter().map(f32::to_bits).collect())
+    }
+
+    #[test]
+    fn rows_and_columns_give_the_same_bits() {
+        let shapes: &[[i64; 4]] = match cfg!(miri) {
+            true => &[[6, 5, 3, 2]],
+            false => &[[70, 600, 16, 20], [5, 3, 1, 1], [17, 256, 8, 3]],
+        };
+        for &[l, s, e, w] in shapes {
+            let (q, k, v) = (noise(&[2, l, e], 1), noise(&[2, s, e], 2), noise(&[2, s, w], 3));
+            // Some keys are hidden from each query, and all keys from one; or the same from all.
+            let mask = |rows: i64| {
+                let is_hidden = |i: i64, j: i64| rows > 1 && i == 2 || (i * 31 + j * 17) % 5 == 3;
+                let cell = |n: i64| if is_hidden(n / s, n % s) { f32::NEG_INFINITY } else { n as f32 / 97.0 };
+                let mask = Tensor::from_vec(&[1, rows, s], (0..rows * s).map(cell).collect()).unwrap();
+                mask.view(|m: &Layout| m.expand(&[2, l, s])).unwrap()
+            };
+            for (mask, causal) in [(None, false), (None, true), (Some(mask(l)), false), (Some(mask(1)), false)] {
+                let call = Attention { q: &q, k: &k, v: &v, mask: mask.as_ref(), causal, scale: 0.3 };
+                let (whole, sums) = run(&call, w as usize);
+                for i in 0..l {
+                    // A query by itself, which sees the keys that it sees among the others.
+                    let end = if causal { s.min(i + 1) } else { s };
+                    let (q, k, v) = (part(&q, 1, i..i + 1), part(&k, 1, 0..end), part(&v, 1, 0..end));
+                    let mask = mask.as_ref().map(|m| part(m, 1, i..i + 1));
+                    let one = Attention { q: &q, k: &k, v: &v, mask: mask.as_ref(), causal: false, scale: 0.3 };
+                    let (row, sum) = run(&one, w as usize);
+                    for head in 0..2 {
+                        let at = head * l as usize + i as usize;
+                        let (w, what) = (w as usize, format!("query {i} of {l}, {s} keys, causal {causal}"));
+                        assert_eq!(whole[at * w..(at + 1) * w], row[head * w..(head + 1) * w], "{what}");
+                        assert_eq!(sums[at], sum[head], "{what}");
+                    }
+                }
+            }
+        }
+    }
 }
