@@ -1,6 +1,7 @@
 //! One binary for all workspace tests.
 
 mod added_ops;
+mod attention;
 mod blocks;
 mod choice;
 mod corpus;
@@ -13,6 +14,7 @@ mod garbage;
 mod growth;
 mod ir;
 mod joined;
+mod layouts;
 mod made_ops;
 mod mutation;
 mod ops;

@@ -12,7 +12,7 @@ fn tables() -> impl Iterator<Item = &'static OpDef> {
     oxport_ops::TABLES.iter().flat_map(|t| t.iter())
 }
 
-fn named(name: &str) -> &'static OpDef {
+pub fn named(name: &str) -> &'static OpDef {
     tables().find(|d| d.name() == name).expect("law: the name came from the table")
 }
 
@@ -129,7 +129,7 @@ fn schemas_keep_what_they_say() {
 }
 
 /// What a sample's call yields, with or without the operator's own decomposition.
-fn execute(def: &OpDef, sample: &Sample, decomposed: bool) -> Result<Vec<Value>, (bool, String)> {
+pub fn execute(def: &OpDef, sample: &Sample, decomposed: bool) -> Result<Vec<Value>, (bool, String)> {
     let failed = |e: oxport::Error| (e.is_unsupported(), e.to_string());
     let mut b = oxport::ProgramBuilder::new(registry());
     let mut ids = Vec::new();

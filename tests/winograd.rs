@@ -35,7 +35,7 @@ Range constraints: {{{symbols}}}
     program
 }
 
-fn noise(sizes: &[i64], seed: i64) -> Tensor {
+pub fn noise(sizes: &[i64], seed: i64) -> Tensor {
     let count = sizes.iter().product::<i64>();
     let number = |i: i64| ((i * 7919 + seed * 104_729) % 1009) as f32 / 5045.0 - 0.1;
     Tensor::from_vec(sizes, (0..count).map(number).collect()).expect("a valid case")

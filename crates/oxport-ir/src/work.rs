@@ -79,6 +79,16 @@ pub enum Work {
     Counted(Class, CostFn),
 }
 
+impl Work {
+    /// The class of the kernel; a row that states nothing counts as one pass.
+    pub fn class(self) -> Class {
+        match self {
+            Work::Unstated => Class::Pointwise,
+            Work::Usual(class) | Work::Counted(class, _) => class,
+        }
+    }
+}
+
 /// Counts the work of a call, from argument and result metas; the class is the row's.
 pub type CostFn = fn(&Args<'_, Meta>, &[Val]) -> Cost;
 
@@ -86,10 +96,11 @@ impl OpDef {
     /// The work and traffic of a call, with symbols equal to their hints. A row without a kernel, which states no work,
     /// counts as one pass over its operands.
     pub fn cost_of(&self, args: &Args<'_, Meta>, outs: &[Val]) -> Cost {
-        let (class, count): (Class, CostFn) = match self.work {
-            Work::Unstated => (Class::Pointwise, pass),
-            Work::Usual(class) => (class, usual(class)),
-            Work::Counted(class, count) => (class, count),
+        let class = self.work.class();
+        let count = match self.work {
+            Work::Unstated => pass,
+            Work::Usual(class) => usual(class),
+            Work::Counted(_, count) => count,
         };
         match self.is_alias(args, outs) {
             Some(true) => Cost::default(),

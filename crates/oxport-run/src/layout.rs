@@ -1,8 +1,12 @@
-//! Layouts of a plan: images whose channels are neighbors in memory, between convolutions that are faster so.
+//! Layouts of a plan: images whose channels are neighbors in memory, between convolutions that are faster so; and
+//! sequences whose rows are, where their rows are read.
 //!
 //! ```text
 //! x ─ conv ─ relu ─ conv ─ view ─ linear        the program
 //!   └ clone(weight, channels_last)              … of the first convolution; metas carry the strides on
+//!
+//! conv1d ─ permute ─ add ─ layer_norm           a sum takes the strides of its first operand
+//!                  └ clone(contiguous)          … which would be copied for every norm of the network
 //! ```
 //!
 //! It works on a copy of the graph, which the plan lowers: programs and files stay as they are.
@@ -12,24 +16,25 @@
 //! stays as it is.
 
 use crate::lower::resolve;
+use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{bind_meta, infer_call};
 use oxport_ir::{
-    Args, Argument, Builder, Effect, Fake, Graph, Kwargs, MemoryFormat, MetaCx, NodeId, NodeKind, Op, OperandStrides,
-    Registry, Val,
+    Args, Argument, Builder, Class, Effect, Fake, Graph, Kwargs, MemoryFormat, MetaCx, NodeId, NodeKind, Op,
+    OperandStrides, Registry, Val,
 };
 use oxport_sym::{Expr, ShapeEnv};
 use std::collections::{HashMap, HashSet};
 
-/// The graph with channels-last images where that is faster, and its nodes that are constants in that order; `None` if
-/// it is as it is.
-pub(crate) fn channels_last(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Option<(Graph, HashSet<NodeId>)> {
-    let mut nodes = graph.nodes();
-    if !nodes.any(|(id, node)| node.op().is_some_and(|op| prefers(graph, env, id, &resolve(op, registry)))) {
+/// The graph with other layouts where that is faster, and its nodes that are constants in theirs; `None` if it is as it
+/// is.
+pub(crate) fn lay_out(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Option<(Graph, HashSet<NodeId>)> {
+    let gains = |id, op: &Op| prefers(graph, env, id, op) || !by_columns(graph, registry, id, op).is_empty();
+    if !graph.nodes().any(|(id, node)| node.op().is_some_and(|op| gains(id, &resolve(op, registry)))) {
         return None;
     }
     let (graph, env) = (&mut graph.clone(), &mut env.clone());
-    let (recorded, restored, turned, constants) = Default::default();
-    let mut pass = Pass { graph, env, registry, recorded, restored, turned, constants };
+    let (recorded, restored, turned, by_rows, constants) = Default::default();
+    let mut pass = Pass { graph, env, registry, recorded, restored, turned, by_rows, constants };
     let ids: Vec<NodeId> = pass.graph.ids().collect();
     ids.into_iter().try_for_each(|id| pass.node(id))?;
     Some((std::mem::take(pass.graph), pass.constants))
@@ -41,9 +46,10 @@ struct Pass<'a> {
     registry: &'a Registry,
     /// What the program records of nodes that have other strides now.
     recorded: HashMap<NodeId, Val>,
-    /// Nodes by what has their elements in the recorded strides, and in channels-last order.
+    /// Nodes by what has their elements in the recorded strides, in channels-last order, and row by row.
     restored: HashMap<NodeId, NodeId>,
     turned: HashMap<NodeId, NodeId>,
+    by_rows: HashMap<NodeId, NodeId>,
     constants: HashSet<NodeId>,
 }
 
@@ -66,6 +72,10 @@ impl Pass<'_> {
         }
         if prefers(self.graph, self.env, id, &op) {
             self.turn_operand(id)?;
+            is_changed = true;
+        }
+        for operand in by_columns(self.graph, self.registry, id, &op) {
+            self.lay_by_rows(id, operand)?;
             is_changed = true;
         }
         if is_changed {
@@ -101,6 +111,22 @@ impl Pass<'_> {
             }
         };
         self.replace_inputs(id, &|n| if n == turn { turned } else { n });
+        Some(())
+    }
+
+    /// Gives a call an operand row by row.
+    fn lay_by_rows(&mut self, id: NodeId, operand: NodeId) -> Option<()> {
+        let laid = match self.by_rows.get(&operand) {
+            Some(&laid) => laid,
+            None => {
+                let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
+                let kwargs = [("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))];
+                let laid = b.call_kw("clone", (operand,), &kwargs).ok()?;
+                self.by_rows.insert(operand, laid);
+                laid
+            }
+        };
+        self.replace_inputs(id, &|n| if n == operand { laid } else { n });
         Some(())
     }
 
@@ -204,4 +230,28 @@ fn prefers(graph: &Graph, env: &ShapeEnv, id: NodeId, op: &Op) -> bool {
     let Ok(Val::Tensor(result)) = infer_call(graph, op, &node.args, &node.kwargs, &cx) else { return false };
     let is_turned = result.strides.get(1).is_some_and(|s: &Expr| s.as_int() == Some(1));
     !is_turned && is_faster(&Args::new(&args, op, &cx)).unwrap_or(false)
+}
+
+/// The operands of an elementwise call over sequences `[N, L, C]` that lie column by column, if others lie row by row
+/// and the rows of the result are read: by a reduction or a product.
+fn by_columns(graph: &Graph, registry: &Registry, id: NodeId, op: &Op) -> Vec<NodeId> {
+    let class = |op: &Op| op.def().map(|def| def.work.class());
+    let Some(Val::Tensor(result)) = graph.node(id).val() else { return Vec::new() };
+    let is_by_rows = |t: &Fake| contiguous_strides(&t.sizes) == t.strides;
+    if class(op) != Some(Class::Pointwise) || result.dim() != 3 || is_by_rows(result) {
+        return Vec::new();
+    }
+    let reads_rows = |user: &NodeId| {
+        let class = graph.node(*user).op().and_then(|op| class(&resolve(op, registry)));
+        matches!(class, Some(Class::Reduction | Class::Product))
+    };
+    let fake = |id: &NodeId| graph.node(*id).val().and_then(Val::as_tensor).filter(|t| t.sizes == result.sizes);
+    let mut operands = Vec::new();
+    graph.node(id).for_each_input(&mut |n| operands.push(n));
+    let is_mixed = operands.iter().filter_map(fake).any(is_by_rows);
+    if !is_mixed || !graph.users(id).keys().any(reads_rows) {
+        return Vec::new();
+    }
+    operands.retain(|n| fake(n).is_some_and(|t| !is_by_rows(t) && dense_order(t).is_some()));
+    operands
 }

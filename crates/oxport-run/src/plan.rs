@@ -12,7 +12,7 @@
 use crate::error::{Error, Result};
 use crate::executor::Body;
 use crate::inputs::{Checks, InputChecks};
-use crate::layout::channels_last;
+use crate::layout::lay_out;
 use crate::lower::lower;
 use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
 use crate::prepare::prepare;
@@ -43,8 +43,8 @@ pub struct PlanOptions {
     /// algorithm takes a quarter of the multiplications, and differs by a few millionths of the largest element. What
     /// [`prepare`](PlanOptions::prepare) turns off, this does not turn on.
     pub fast: bool,
-    /// Whether images lie channel by channel within each pixel between convolutions that are faster so. The results are
-    /// the same without it, strides included.
+    /// Whether images lie channel by channel within each pixel between convolutions that are faster so, and sequences
+    /// row by row where rows are read. The results are the same without it, strides included.
     pub layout: bool,
     /// Neighboring elementwise operators, and those behind a product or convolution, are computed in one pass, from the
     /// second call of a shape on, where their results have at least so many elements. The results are the same without
@@ -160,7 +160,7 @@ impl Plan {
             known.push(value);
         }
         let outputs = targets(program, &state, &users)?;
-        let relaid = options.layout.then(|| channels_last(&program.graph, &program.env, registry)).flatten();
+        let relaid = options.layout.then(|| lay_out(&program.graph, &program.env, registry)).flatten();
         let (relaid, copies) = relaid.unzip();
         let graph = relaid.as_ref().unwrap_or(&program.graph);
         let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), options.fuse_from)?;
