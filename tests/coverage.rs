@@ -4,6 +4,7 @@ use crate::all;
 use oxport::coverage::{left, sites};
 use oxport::{DType, ExportedProgram, Fake, Limits, Model, Opt, ProgramBuilder, Tensor, registry};
 use oxport_ir::{NodeId, Result};
+use std::collections::BTreeMap;
 
 fn program(build: impl Fn(&mut ProgramBuilder<'_>) -> Result<Vec<NodeId>>) -> ExportedProgram {
     let mut b = ProgramBuilder::new(registry());
@@ -61,7 +62,10 @@ fn what_is_left_has_a_reason() {
             Limits { model: Model { frozen: *frozen, ..Model::default() }, grow: f64::INFINITY, ..Limits::default() };
         let program = oxport::functionalize(program).map_err(|e| e.to_string())?;
         let (result, _) = oxport::optimize(&program, Opt::Fast, &limits).map_err(|e| e.to_string())?;
-        let found: Vec<(&str, usize)> = left(&result, *frozen)[family].iter().map(|(why, n)| (*why, *n)).collect();
+        let mut found = BTreeMap::new();
+        let kept = left(&result, *frozen).into_iter().filter(|kept| kept.family == *family);
+        kept.for_each(|kept| *found.entry(kept.why).or_insert(0) += 1);
+        let found: Vec<(&str, usize)> = found.into_iter().collect();
         match (sites(&program)[family] == *count, found == *reasons) {
             (true, true) => Ok(()),
             _ => Err(format!("{} sites, left {found:?}", sites(&program)[family])),

@@ -1,6 +1,7 @@
 //! The rule table: every rule passes the test of `oxport::rule_test`, and a condition is there only if that test fails
 //! without it.
 
+mod fire;
 mod planted;
 mod text;
 

@@ -30,7 +30,10 @@ fn the_table_reads_back() {
     assert_eq!(found.len(), all.len());
     for (found, rule) in found.iter().zip(all) {
         assert_eq!(found.name, format!("my-{}", rule.name));
-        assert_eq!(format!("{:?}", Rule { name: rule.name, ..*found }), format!("{rule:?}"));
+        assert_eq!(
+            format!("{:?}", Rule { name: rule.name, stands_for: rule.stands_for, ..*found }),
+            format!("{rule:?}")
+        );
     }
 }
 

@@ -54,15 +54,19 @@ impl<'a> MetaCx<'a> {
     }
     /// The truth of a relation: known, else by hints, else `otherwise`, which is true where the call is valid only so.
     pub fn decide(&self, relation: &Expr, otherwise: bool) -> bool {
-        if let Some(b) = self.known(relation) {
-            return b;
-        }
+        let is_open = || self.guess(relation, otherwise) ^ (self.is_contrary && !otherwise);
+        self.known(relation).unwrap_or_else(is_open)
+    }
+    /// The truth of a relation by which a call is refused: known, else by hints, else false.
+    pub fn refuses(&self, relation: &Expr) -> bool {
+        self.known(relation).unwrap_or_else(|| self.guess(relation, false))
+    }
+    fn guess(&self, relation: &Expr, otherwise: bool) -> bool {
         let hinted = self.env.hint_of(relation).and_then(|n| n.as_bool());
         if let Some(truth) = hinted {
             self.guessed.borrow_mut().push((relation.clone(), truth));
         }
-        let guess = hinted.unwrap_or(otherwise);
-        guess ^ (self.is_contrary && !otherwise)
+        hinted.unwrap_or(otherwise)
     }
     /// True if two sizes are equal, by [`MetaCx::decide`]; unknown sizes are taken to differ.
     pub fn same(&self, a: &Expr, b: &Expr) -> bool {

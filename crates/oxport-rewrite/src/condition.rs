@@ -37,6 +37,8 @@ pub enum Condition {
     SwapsLast(&'static str),
     /// The variable is an order of dimensions whose last one stays.
     KeepsEnd(&'static str),
+    /// The variable is an order of dimensions of the tensor, in which those of sizes other than 1 keep theirs.
+    MovesOnes(&'static str, &'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
     Last(&'static str, &'static str),
     /// The list has the last sizes of the tensor, so many, behind one more.
@@ -82,6 +84,8 @@ pub enum Condition {
     OneLast(&'static str),
     /// The list has the last sizes of the tensor, so many.
     KeepsLast(&'static str, &'static str, usize),
+    /// The first variable is a tensor of as many elements as the product of the others.
+    AsMany(&'static str, &'static str, &'static str),
     /// As far as the tensor has sizes that are not 1, the list has the last sizes of the product of two tensors.
     KeepsBehind(&'static str, &'static str, &'static str, &'static str),
     /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
@@ -190,6 +194,12 @@ impl Condition {
                 let order = order(m.kind(a)?)?;
                 order.last().is_some_and(|&d| d + 1 == order.len())
             }
+            Condition::MovesOnes(a, x) => {
+                let (order, sizes) = (order(m.kind(a)?)?, &m.tensor(x)?.sizes);
+                let wide: Vec<usize> =
+                    order.into_iter().filter(|&d| sizes.get(d).is_some_and(|s| !m.is_one(s))).collect();
+                wide.is_sorted()
+            }
             Condition::Last(d, x) => {
                 let n = m.tensor(x)?.dim();
                 let dim = match m.kind(d)? {
@@ -240,7 +250,8 @@ impl Condition {
                 let fits = |i: usize| {
                     let size = &a[a.len() - i];
                     let [in_x, in_y] = [x, y].map(|of| of.len().checked_sub(i).map(|at| &of[at]));
-                    m.is_one(size) || i != 1 && is(size, in_x) || i != 2 && is(size, in_y)
+                    // Where there are no keys, what would be added to all of them hides none.
+                    i != 1 && (m.is_one(size) || is(size, in_x)) || i != 2 && is(size, in_y)
                 };
                 a.len() <= x.len().max(y.len()) && (1..=a.len()).all(fits)
             }
@@ -248,6 +259,10 @@ impl Condition {
             Condition::KeepsLast(s, x, count) => {
                 let s = listed(m.kind(s)?)?;
                 m.equal(last(&m.tensor(x)?.sizes, count)?, last(&s, count)?)
+            }
+            Condition::AsMany(a, x, y) => {
+                let product = m.product(x, y)?.iter().fold(Expr::int(1), |n, size| n * size);
+                m.is_equal(&m.tensor(a)?.numel(), &product)
             }
             Condition::KeepsBehind(s, a, x, y) => {
                 let (s, a, product) = (listed(m.kind(s)?)?, &m.tensor(a)?.sizes, m.product(x, y)?);

@@ -8,9 +8,9 @@
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::cost::Model;
-use crate::kind::follows;
+use crate::kind::{follows, unbacked_of};
 use crate::term::{Constant, Term};
-use crate::typing::{Data, Graph, Kind, Typing, type_of};
+use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::seen_storages;
@@ -78,7 +78,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         let index = id.index() as u32;
         let called = call(program, registry, &mut into.egraph, node, &into.class_of);
         let class = match called {
-            Some((term, data)) if node.effect() == Effect::Pure => {
+            Some((term, data)) if node.effect() == Effect::Pure && !binds_symbols(node) => {
                 // The first node of a term gives the class its recorded value.
                 let class = add(&mut into.egraph, term.clone(), data);
                 into.term_of.insert(id, term);
@@ -128,7 +128,7 @@ fn call(
 ) -> Option<(Term, Data)> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
-    if op.is_mutable() || op.is_higher_order() || binds_symbols(node) {
+    if op.is_mutable() || op.is_higher_order() {
         return None;
     }
     let term = if op.is_getitem() {
@@ -152,8 +152,8 @@ fn call(
     };
     // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded
     // value does for all of them.
-    let inferred = type_of(egraph, &term)?;
     let recorded = Kind::Value(node.val()?.clone());
+    let inferred = type_as(egraph, &term, &recorded)?;
     let known = egraph.lookup(term.clone());
     let is_followed = |kind: &Kind| follows(&program.env, kind, &recorded);
     let is_known = known.is_none_or(|class| is_followed(&egraph[class].data.kind));
@@ -173,11 +173,7 @@ fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &HashMap<NodeId, Id>) -
 
 /// True for nodes that may give an unbacked symbol its value.
 fn binds_symbols(node: &Node) -> bool {
-    let mut unbacked = false;
-    if let Some(val) = node.val() {
-        val.for_each_expr(&mut |e| unbacked |= e.free_symbols().iter().any(|s| s.is_unbacked()));
-    }
-    unbacked
+    node.val().is_some_and(|val| !unbacked_of(&Kind::Value(val.clone())).is_empty())
 }
 
 /// The classes that outputs and effects read.

@@ -7,7 +7,7 @@ use crate::constant::Constant;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
 use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, Op, OpDef, Registry, Val};
-use oxport_sym::{Expr, ShapeEnv};
+use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::fmt;
 
 /// What a class yields.
@@ -99,6 +99,11 @@ impl<'r> Types<'r> {
 
     /// What a call of an operator would yield; `None` if it is ill-typed.
     pub fn call(&self, name: &str, kids: &[&Kind]) -> Option<Call> {
+        self.call_as(name, kids, &Kind::Unknown)
+    }
+
+    /// What a call yields that was recorded: what it reads from data is called as it is there.
+    pub fn call_as(&self, name: &str, kids: &[&Kind], recorded: &Kind) -> Option<Call> {
         let op = self.registry.op(name);
         if op.is_getitem() {
             let [Kind::Value(Val::List(l)), index] = kids else { return None };
@@ -111,15 +116,22 @@ impl<'r> Types<'r> {
         if schema.args.len() != args.len() || !schema.args.iter().zip(&args).all(|(p, a)| a.fits(&p.ty)) {
             return None;
         }
+        let read = unbacked_of(recorded).into_iter().filter(|s| !kids.iter().any(|k| unbacked_of(k).contains(s)));
+        let read: Vec<Expr> = read.map(|s| Expr::symbol(&s)).collect();
+        // What is read besides is an offset, which nothing depends on.
+        let answers = || read.iter().cloned().chain((!read.is_empty()).then(|| Expr::int(0))).map(Some);
         let cx = MetaCx::new(&self.env);
+        cx.recall(answers());
         let val = infer_bound(&op, &args, &cx).ok()?;
-        // A data-dependent size has no name in the e-graph.
+        // Another data-dependent size has no name.
         if !cx.into_unbacked().is_empty() {
             return None;
         }
         let is_certain = is_constant(&val) && args.iter().all(is_constant_arg) || {
-            let contrary = infer_bound(&op, &args, &MetaCx::contrary(&self.called));
-            contrary.is_ok_and(|other| same_sizes(&self.env, &val, &other))
+            let contrary = MetaCx::contrary(&self.called);
+            contrary.recall(answers());
+            let other = infer_bound(&op, &args, &contrary);
+            other.is_ok_and(|other| same_sizes(&self.env, &val, &named(&val, other, &read)))
         };
         Some(Call { kind: Kind::Value(val), is_certain })
     }
@@ -165,6 +177,29 @@ fn as_called(env: &ShapeEnv) -> ShapeEnv {
         called.set_range(symbol, oxport_sym::Range { min: 0.into(), max: range.max.clone() });
     }
     called
+}
+
+/// A value whose sizes are those of another where these are symbols for what was read from data: they are that whatever
+/// it is.
+fn named(by: &Val, mut val: Val, read: &[Expr]) -> Val {
+    if let (Val::Tensor(by), Val::Tensor(t)) = (by, &mut val) {
+        let named = by.sizes.iter().zip(&mut t.sizes).filter(|(by, _)| read.contains(by));
+        named.for_each(|(by, size)| *size = by.clone());
+    }
+    val
+}
+
+/// The unbacked symbols of a value, in the order in which they are met.
+pub(crate) fn unbacked_of(kind: &Kind) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    if let Kind::Value(val) = kind {
+        val.for_each_expr(&mut |e| {
+            let new = e.free_symbols().into_iter().filter(|s| s.is_unbacked() && !found.contains(s));
+            let new: Vec<Symbol> = new.collect();
+            found.extend(new);
+        });
+    }
+    found
 }
 
 /// True if no size, stride or number of the value is symbolic: then there are no open questions about it.

@@ -27,6 +27,8 @@ pub struct Rule {
     pub when: &'static [Condition],
     /// How equal both sides are.
     pub soundness: Soundness,
+    /// The published optimizer or model that it is for, where it fires in none of the kept programs; else empty.
+    pub stands_for: &'static str,
 }
 
 /// How equal the two sides of a rule are.
@@ -40,7 +42,7 @@ pub enum Soundness {
 
 /// A bitwise rule without conditions.
 pub const fn rule(name: &'static str, left: &'static str, right: &'static str) -> Rule {
-    Rule { name, left, right, given: "", against: &[], when: &[], soundness: Soundness::Bitwise }
+    Rule { name, left, right, given: "", against: &[], when: &[], soundness: Soundness::Bitwise, stands_for: "" }
 }
 
 impl Rule {
@@ -55,6 +57,10 @@ impl Rule {
     /// Sets the conditions.
     pub const fn when(self, when: &'static [Condition]) -> Rule {
         Rule { when, ..self }
+    }
+    /// Says which published optimizer or model it is for, where it fires in none of the kept programs.
+    pub const fn stands_for(self, stands_for: &'static str) -> Rule {
+        Rule { stands_for, ..self }
     }
     /// Says that the sides may round differently.
     pub const fn rounding(self) -> Rule {

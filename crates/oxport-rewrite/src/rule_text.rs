@@ -229,6 +229,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Identity", Make::One(Condition::Identity)),
     ("SwapsLast", Make::One(Condition::SwapsLast)),
     ("KeepsEnd", Make::One(Condition::KeepsEnd)),
+    ("MovesOnes", Make::Two(Condition::MovesOnes)),
     ("Last", Make::Two(Condition::Last)),
     ("Flattens", Make::TwoCount(Condition::Flattens)),
     ("Contiguous", Make::One(Condition::Contiguous)),
@@ -250,6 +251,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Expands", Make::Three(Condition::Expands)),
     ("OneLast", Make::One(Condition::OneLast)),
     ("KeepsLast", Make::TwoCount(Condition::KeepsLast)),
+    ("AsMany", Make::Three(Condition::AsMany)),
     ("KeepsBehind", Make::Four(Condition::KeepsBehind)),
     ("Repeats", Make::Three(Condition::Repeats)),
 ];

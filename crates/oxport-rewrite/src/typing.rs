@@ -64,6 +64,11 @@ impl<'r> Typing<'r> {
 
 /// What a term over existing classes would yield; `None` if it is ill-typed.
 pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
+    type_as(graph, term, &Kind::Unknown)
+}
+
+/// Likewise of a term that was recorded: what it reads from data is called as it is there.
+pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option<Data> {
     let data = |id: &Id| &graph[*id].data;
     Some(match term {
         Term::Const(c) => Data { kind: Kind::Const(c.clone()), is_static: true, is_certain: true },
@@ -80,7 +85,7 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
             let typing = &graph.analysis;
             let is_static = is_static && is_folded(&typing.types.registry.op(name.as_str()), typing.exact_folds);
             let kinds: Vec<&Kind> = kids.iter().map(|k| &data(k).kind).collect();
-            let call = typing.types.call(name.as_str(), &kinds)?;
+            let call = typing.types.call_as(name.as_str(), &kinds, recorded)?;
             Data { kind: call.kind, is_static, is_certain: is_certain && call.is_certain }
         }
     })

@@ -56,12 +56,17 @@ pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
 /// Two sizes differ and neither is 1.
 pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
     let ndim = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
+    // True if a size is 1 whenever the first is: then the first is the result's, whichever of them broadcasts.
+    let follows = |first: &Expr, size: &Expr| {
+        let at_one = first.as_symbol().map(|s| size.subs(&|of| (of == s).then(|| Expr::from(1i64))));
+        size == first || at_one.is_some_and(|n| n.as_int() == Some(1))
+    };
     // A size that all have, or all that do not broadcast, is the result's, be it 1 or not.
     let common = |d: usize| {
         let sizes = shapes.iter().filter_map(|s| s.get((d + s.len()).checked_sub(ndim)?));
         let mut sizes = sizes.filter(|size| size.as_int() != Some(1));
         let first = sizes.next()?;
-        sizes.all(|size| size == first).then(|| first.clone())
+        sizes.all(|size| follows(first, size)).then(|| first.clone())
     };
     let mut out: Dims = (0..ndim).map(|d| common(d).unwrap_or_else(|| Expr::from(1i64))).collect();
     for shape in shapes {
@@ -72,7 +77,9 @@ pub fn broadcast(cx: &MetaCx<'_>, shapes: &[&[Expr]]) -> Result<Dims> {
                 continue;
             }
             if cx.is(have, 1) {
-                *have = size.clone();
+                if !follows(have, size) {
+                    *have = size.clone();
+                }
                 continue;
             }
             ensure!(

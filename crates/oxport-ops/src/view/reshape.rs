@@ -274,13 +274,14 @@ pub(crate) fn reshaped(cx: &MetaCx<'_>, x: &Fake, sizes: &[Expr]) -> Result<Fake
         out[d] = Expr::from(1i64);
         let known = out.iter().fold(Expr::from(1i64), |n, s| n * s);
         // PyTorch says so if there are elements to place; of none it asks which size is meant.
+        let is_none = |n: &Expr| cx.refuses(&n.eq_(&Expr::from(0i64)));
         ensure!(
-            !cx.is(&known, 0) || !cx.is(&numel, 0),
+            !is_none(&known) || !is_none(&numel),
             "cannot reshape tensor of 0 elements into shape {} because the \
             unspecified dimension size -1 can be any value and is ambiguous",
             listed(sizes)
         );
-        ensure!(!cx.is(&known, 0), "{}", refusal());
+        ensure!(!is_none(&known), "{}", refusal());
         out[d] = numel.floor_div(&known);
         if let Some(size) = matching(cx, x, &out, d) {
             out[d] = size;

@@ -16,7 +16,7 @@ use super::alias;
 use super::closure::TermId;
 use super::store::{Head, Store};
 use crate::constant::Constant;
-use crate::kind::{Kind, follows, same_type};
+use crate::kind::{Kind, follows, same_type, unbacked_of};
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
@@ -179,7 +179,7 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
             },
             NodeKind::CallFunction(op) => match followed(store, graph, &terms, node, op) {
                 // The recorded value is of the same type, and may say it in the program's own words.
-                Some((head, args, is_certain)) if node.effect() == Effect::Pure => {
+                Some((head, args, is_certain)) if node.effect() == Effect::Pure && !names_unbacked(node) => {
                     store.known(head, &args, kind_of(node), is_certain)
                 }
                 called => {
@@ -219,7 +219,7 @@ fn followed(
     node: &Node,
     op: &Op,
 ) -> Option<(Head, Vec<TermId>, bool)> {
-    if op.is_mutable() || op.is_higher_order() || names_unbacked(node) {
+    if op.is_mutable() || op.is_higher_order() {
         return None;
     }
     let args: Vec<TermId> = if op.is_getitem() {
@@ -246,7 +246,7 @@ fn followed(
     if let Some(term) = store.closure.find_term(&head, &args) {
         return follows(&store.types.env, store.kind(term), &recorded).then_some((head, args, false));
     }
-    let inferred = store.types.call(op.name(), &kinds)?;
+    let inferred = store.types.call_as(op.name(), &kinds, &recorded)?;
     follows(&store.types.env, &inferred.kind, &recorded).then_some((head, args, inferred.is_certain))
 }
 
@@ -287,11 +287,7 @@ fn other_call(
 
 /// True for nodes whose value names an unbacked symbol: they may be what gives it its value.
 fn names_unbacked(node: &Node) -> bool {
-    let mut unbacked = false;
-    if let Some(val) = node.val() {
-        val.for_each_expr(&mut |e| unbacked |= e.free_symbols().iter().any(|s| s.is_unbacked()));
-    }
-    unbacked
+    !unbacked_of(&kind_of(node)).is_empty()
 }
 
 /// An argument of an operator with a schema.

@@ -8,18 +8,24 @@ pub(super) static RULES: &[Rule] = &[
     rule("sigmoid", "(reciprocal (add.Tensor (exp (neg ?x)) ?c 1))", "(sigmoid ?x)")
         .given("x: f32[4], c: 1")
         .when(&[Float("x"), Is("c", 1.0)])
-        .rounding(),
+        .rounding()
+        .stands_for("MobileNetV3, and activations by hand"),
     rule("silu", "(mul.Tensor ?x (sigmoid ?x))", "(silu ?x)").given("x: f32[4]").rounding(),
     rule("silu-div", "(div.Tensor ?x (add.Tensor (exp (neg ?x)) ?c 1))", "(silu ?x)")
         .given("x: f32[4], c: 1")
         .when(&[Is("c", 1.0)])
-        .rounding(),
+        .rounding()
+        .stands_for("MobileNetV3, and activations by hand"),
     rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
-    rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
+    rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)")
+        .given("x: f32[4], c: 0")
+        .when(&[Is("c", 0.0)])
+        .stands_for("MobileNetV3, and activations by hand"),
     rule("hardswish", "(div.Tensor (mul.Tensor ?x (clamp (add.Tensor ?x ?a 1) ?z ?c)) ?d)", "(hardswish ?x)")
         .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
         .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
-        .rounding(),
+        .rounding()
+        .stands_for("MobileNetV3, and activations by hand"),
     rule(
         "hardswish-hardtanh",
         "(div.Tensor (mul.Tensor ?x (hardtanh (add.Tensor ?x ?a 1) ?z ?c)) ?d)",
@@ -27,11 +33,13 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
     .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("MobileNetV3, and activations by hand"),
     rule("gelu-erf", "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (mul.Tensor ?x ?r)) ?c 1))", "(gelu ?x 'none')")
         .given("x: f32[4], h: 0.5, r: 0.7071067811865476, c: 1")
         .when(&[Is("h", 0.5), Near("r", FRAC_1_SQRT_2), Is("c", 1.0)])
-        .rounding(),
+        .rounding()
+        .stands_for("onnxruntime's GELU fusions"),
     rule(
         "gelu-erf-div",
         "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (div.Tensor ?x ?r)) ?c 1))",
@@ -39,7 +47,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
     .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's GELU fusions"),
     // x · (1 + erf(x / √2)) · 0.5, as it is written by hand
     rule(
         "gelu-erf-last",
@@ -48,7 +57,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
     .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's GELU fusions"),
     rule(
         "gelu-tanh",
         "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (tanh (mul.Tensor (add.Tensor ?x (mul.Tensor (pow.Tensor_Scalar ?x \
@@ -66,7 +76,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1")
     .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's GELU fusions"),
     // 0.5 · x · (1 + tanh(x · b · (1 + k · x · x))): FastGELU of transformers
     rule(
         "gelu-tanh-fast",
@@ -76,5 +87,6 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1, d: 1")
     .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0), Is("d", 1.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' bloom"),
 ];

@@ -8,11 +8,22 @@ use crate::condition::Condition::{Float, Full, Is, NoOverflowBetween, PowerOfTwo
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
-    rule("neg-neg", "(neg (neg ?x))", "?x").given("x: f32[4]").when(&[Real("x")]),
-    rule("relu-relu", "(relu (relu ?x))", "(relu ?x)").given("x: f32[4]"),
-    rule("abs-abs", "(abs (abs ?x))", "(abs ?x)").given("x: f32[4]"),
-    rule("abs-neg", "(abs (neg ?x))", "(abs ?x)").given("x: f32[4]").when(&[Signed("x")]),
-    rule("relu-abs", "(relu (abs ?x))", "(abs ?x)").given("x: f32[4]").when(&[Float("x")]),
+    rule("neg-neg", "(neg (neg ?x))", "?x")
+        .given("x: f32[4]")
+        .when(&[Real("x")])
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("relu-relu", "(relu (relu ?x))", "(relu ?x)")
+        .given("x: f32[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("abs-abs", "(abs (abs ?x))", "(abs ?x)").given("x: f32[4]").stands_for("XLA's algebraic simplifier, TASO"),
+    rule("abs-neg", "(abs (neg ?x))", "(abs ?x)")
+        .given("x: f32[4]")
+        .when(&[Signed("x")])
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("relu-abs", "(relu (abs ?x))", "(abs ?x)")
+        .given("x: f32[4]")
+        .when(&[Float("x")])
+        .stands_for("XLA's algebraic simplifier, TASO"),
     rule("mul-scalar", "(mul.Scalar ?x ?c)", "(mul.Tensor ?x ?c)").given("x: f32[4], c: 0.5"),
     rule("pow-2", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor ?x ?x)")
         .given("x: f32[4], c: 2")
@@ -22,31 +33,50 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Full("x"), Is("c", 3.0)]),
     rule("pow-half", "(pow.Tensor_Scalar ?x ?c)", "(sqrt ?x)")
         .given("x: f32[4], c: 0.5")
-        .when(&[Full("x"), Is("c", 0.5)]),
+        .when(&[Full("x"), Is("c", 0.5)])
+        .stands_for("transformers' vits"),
     rule("pow-minus-half", "(pow.Tensor_Scalar ?x ?c)", "(rsqrt ?x)")
         .given("x: f32[4], c: -0.5")
-        .when(&[Full("x"), Is("c", -0.5)]),
+        .when(&[Full("x"), Is("c", -0.5)])
+        .stands_for("powers in XLA's algebraic simplifier"),
     rule("pow-minus-1", "(pow.Tensor_Scalar ?x ?c)", "(reciprocal ?x)")
         .given("x: f32[4], c: -1")
-        .when(&[Is("c", -1.0)]),
+        .when(&[Is("c", -1.0)])
+        .stands_for("powers in XLA's algebraic simplifier"),
     rule("div-2^k", "(div.Tensor ?x ?c)", "(mul.Tensor ?x (@reciprocal ?c))")
         .given("x: f32[4], c: 8.0")
         .when(&[PowerOfTwo("c")]),
-    rule("max-same", "(maximum ?x ?x)", "?x").given("x: f32[4]"),
-    rule("min-same", "(minimum ?x ?x)", "?x").given("x: f32[4]"),
-    rule("where-same", "(where.self ?c ?x ?x)", "?x").given("c: b8[4], x: f32[4]"),
-    rule("not-not", "(logical_not (logical_not ?x))", "?x").given("x: b8[4]"),
-    rule("bitwise-not-not", "(bitwise_not (bitwise_not ?x))", "?x").given("x: i64[4]"),
-    rule("and-same", "(logical_and ?x ?x)", "?x").given("x: b8[4]"),
-    rule("or-same", "(logical_or ?x ?x)", "?x").given("x: b8[4]"),
-    rule("floor-floor", "(floor (floor ?x))", "(floor ?x)").given("x: f32[4]"),
-    rule("ceil-ceil", "(ceil (ceil ?x))", "(ceil ?x)").given("x: f32[4]"),
-    rule("sign-sign", "(sign (sign ?x))", "(sign ?x)").given("x: f32[4]"),
+    rule("max-same", "(maximum ?x ?x)", "?x").given("x: f32[4]").stands_for("XLA's algebraic simplifier, TASO"),
+    rule("min-same", "(minimum ?x ?x)", "?x").given("x: f32[4]").stands_for("XLA's algebraic simplifier, TASO"),
+    rule("where-same", "(where.self ?c ?x ?x)", "?x")
+        .given("c: b8[4], x: f32[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("not-not", "(logical_not (logical_not ?x))", "?x")
+        .given("x: b8[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("bitwise-not-not", "(bitwise_not (bitwise_not ?x))", "?x")
+        .given("x: i64[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("and-same", "(logical_and ?x ?x)", "?x").given("x: b8[4]").stands_for("XLA's algebraic simplifier, TASO"),
+    rule("or-same", "(logical_or ?x ?x)", "?x").given("x: b8[4]").stands_for("XLA's algebraic simplifier, TASO"),
+    rule("floor-floor", "(floor (floor ?x))", "(floor ?x)")
+        .given("x: f32[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("ceil-ceil", "(ceil (ceil ?x))", "(ceil ?x)")
+        .given("x: f32[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
+    rule("sign-sign", "(sign (sign ?x))", "(sign ?x)")
+        .given("x: f32[4]")
+        .stands_for("XLA's algebraic simplifier, TASO"),
     rule("div-sqrt", "(div.Tensor ?x (sqrt ?y))", "(mul.Tensor ?x (rsqrt ?y))")
         .given("x: f32[4], y: f32[4]>0")
         .when(&[SameDType("x", "y")])
-        .rounding(),
-    rule("1-sqrt", "(reciprocal (sqrt ?y))", "(rsqrt ?y)").given("y: f32[4]>0").rounding(),
+        .rounding()
+        .stands_for("transformers' vits"),
+    rule("1-sqrt", "(reciprocal (sqrt ?y))", "(rsqrt ?y)")
+        .given("y: f32[4]>0")
+        .rounding()
+        .stands_for("powers in XLA's algebraic simplifier"),
     rule("div-const", "(div.Tensor ?x ?c)", "(mul.Tensor ?x (@reciprocal ?c))").given("x: f32[4], c: 3.0").rounding(),
     // Sums of constants are not merged: (x + 384) - 384 rounds on purpose.
     rule("mul-mul-const", "(mul.Tensor (mul.Tensor ?x ?a) ?b)", "(mul.Tensor ?x (@mul ?a ?b))")

@@ -19,7 +19,8 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: -1")
     .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], d: 1"])
     .when(&[Last("d", "q"), SameRank("q", "t")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' mobilevit"),
     rule(
         "attention-mask",
         "(matmul (softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
@@ -29,7 +30,8 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
     .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' time_series_transformer"),
     rule(
         "attention-any-mask",
         "(matmul (softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
@@ -39,7 +41,20 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
     .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Expands("m", "q", "t")])
-    .rounding(),
+    .rounding()
+    .stands_for("timm's gcvit_xxtiny"),
+    // Where there may be no keys, nothing is the greatest; a softmax of nothing sums to 0, one of hidden keys to NaN.
+    rule(
+        "attention-any-mask-keys",
+        "(matmul (softmax.int (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
+        "(add.Tensor (contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 \
+        False) contiguous_format) (mul.Tensor (sum.dim_IntList (softmax.int ?m -1 None) (list -1) True None) 0.0) 1)",
+    )
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
+    .when(&[Last("d", "q"), SameRank("q", "t"), Expands("m", "q", "t")])
+    .rounding()
+    .stands_for("timm's gcvit_xxtiny"),
     // As Core ATen writes `scaled_dot_product_attention`: a row of which nothing is seen is 0 there, too.
     rule(
         "safe-softmax",
@@ -84,7 +99,8 @@ pub(super) static RULES: &[Rule] = &[
         "q: f16[3, 4], t: f16[4, 7], v: f16[7, 6], m: f16[3, 7]<mask>, c: 8.0, d: -1",
     ])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m"), PowerOfTwo("c"), AtMost("c", 1.0)])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' codegen"),
     // Of softmax only: a mask of zeros, which may be added again and again, has no end of sums.
     rule(
         "masks-of-attention",
@@ -92,14 +108,16 @@ pub(super) static RULES: &[Rule] = &[
         "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor ?m ?n 1) 1) ?d None)",
     )
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], d: -1")
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' layoutlmv3"),
     rule(
         "three-masks-of-attention",
         "(softmax.int (add.Tensor (add.Tensor (add.Tensor (matmul ?q ?t) ?m 1) ?n 1) ?o 1) ?d None)",
         "(softmax.int (add.Tensor (matmul ?q ?t) (add.Tensor (add.Tensor ?m ?n 1) ?o 1) 1) ?d None)",
     )
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7], n: f32[3, 1, 7], o: f32[3, 1, 7], d: -1")
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' swin2sr"),
     // Scores less their greatest, scaled: what softmax does itself, as CogView and LayoutLMv3 have it.
     rule(
         "softmax-centered",
@@ -108,7 +126,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("y: f32[2, 3, 4], e: [-1], c: 32.0, d: -1")
     .when(&[Float("y"), Last("d", "y"), Modest("c")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' layoutlmv3"),
     // A sum with a finite mask is not below the lowest number, up to rounding; XGLM says so.
     rule(
         "attention-mask-clamped",
@@ -120,7 +139,8 @@ pub(super) static RULES: &[Rule] = &[
         l: None, n: None, p: None, d: -1",
     )
     .when(&[Finite("m"), Hides("c")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' xglm"),
     // What is filled with a number so low that no score changes it.
     rule("where-number", "(where.self ?b (scalar_tensor ?c ?d ?l ?e ?p) ?x)", "(masked_fill.Scalar ?x ?b ?c)")
         .given("b: b8[2, 3], c: -3.0, d: float32, l: None, e: None, p: None, x: f32[2, 3]")
@@ -133,7 +153,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], b: b8[2, 1, 5, 7], c: -3.4028234663852886e+38, d: -1")
     .when(&[Hides("c")])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's attention fusions: scores filled before a mask is added"),
     rule(
         "attention-hidden-mask",
         "(softmax.int (masked_fill.Scalar (add.Tensor (matmul ?q ?t) ?m 1) ?b ?c) ?d None)",
@@ -144,12 +165,14 @@ pub(super) static RULES: &[Rule] = &[
         d: -1",
     )
     .when(&[Hides("c")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' deberta_v2"),
     // A scale for each head.
     rule("scale-rows", "(mul.Tensor (matmul ?x ?y) ?s)", "(matmul (mul.Tensor ?x ?s) ?y)")
         .given("x: f32[2, 3, 4], y: f32[2, 4, 5], s: f32[2, 1, 1]")
         .when(&[OneLast("s")])
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' swin2sr"),
     rule(
         "attention-query-scale",
         "(scaled_dot_product_attention (mul.Tensor ?q ?c) ?k ?v ?m 0.0 ?l ?s ?g)",

@@ -15,7 +15,8 @@ pub(super) static RULES: &[Rule] = &[
         .given(
             "x: f32[1, 3, 5, 4, 4], w: f32[4, 3, 3, 3, 3], b: f32[4], s: [1, 1, 1], p: [1, 1, 1], d: [1, 1, 1], g: 1",
         )
-        .when(&[SameRank("x", "w")]),
+        .when(&[SameRank("x", "w")])
+        .stands_for("transformers' videomae"),
     rule(
         "conv-transposed",
         "(conv_transpose1d|conv_transpose2d.input|conv_transpose3d.input ?x ?w ?b ?s ?p ?o ?g ?d)",
@@ -82,7 +83,8 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
     .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
     .when(&[PerChannel("f", "w", 1)])
-    .rounding(),
+    .rounding()
+    .stands_for("batch norm behind transposed convolutions, in decoders of images"),
     rule(
         "conv-transposed-scale-bias",
         "(mul.Tensor (convolution ?x ?w ?b ?s ?p ?d True ?o 1) ?f)",
@@ -92,7 +94,8 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
     .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
     .when(&[PerChannel("f", "w", 1)])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' dac"),
     rule(
         "conv-transposed-shift",
         "(add.Tensor (convolution ?x ?w None ?s ?p ?d True ?o 1) ?f 1)",
@@ -101,7 +104,8 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
     .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
     .when(&[PerChannel("f", "w", 1)])
-    .rounding(),
+    .rounding()
+    .stands_for("batch norm behind transposed convolutions, in decoders of images"),
     rule(
         "conv-transposed-shift-bias",
         "(add.Tensor (convolution ?x ?w ?b ?s ?p ?d True ?o 1) ?f 1)",
@@ -110,5 +114,6 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
     .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
     .when(&[PerChannel("f", "w", 1)])
-    .rounding(),
+    .rounding()
+    .stands_for("batch norm behind transposed convolutions, in decoders of images"),
 ];

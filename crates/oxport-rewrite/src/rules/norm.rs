@@ -19,7 +19,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4, 8], d: [-1], e: 1e-06")
     .when(&[Last("d", "x")])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's layer norm fusions"),
     // Of heads that were moved before the rows.
     rule(
         "rms-norm-permuted",
@@ -29,7 +30,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[2, 3, 4, 8], a: [0, 2, 1, 3], p: 2, d: [-1], e: 1e-06")
     .when(&[Is("p", 2.0), Last("d", "x"), KeepsEnd("a")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' gemma3"),
     rule("rms-norm-weight", "(mul.Tensor (rms_norm ?x ?s None ?e) ?w)", "(rms_norm ?x ?s ?w ?e)")
         .given("x: f32[4, 8], s: [8], e: 1e-06, w: f32[8]")
         .rounding(),
@@ -41,7 +43,8 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4, 8], p: 2, d: [-1], e: 1e-05")
     .when(&[Is("p", 2.0), Last("d", "x")])
-    .rounding(),
+    .rounding()
+    .stands_for("transformers' deberta"),
     rule(
         "layer-norm-var",
         "(div.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (sqrt (add.Tensor (var.correction ?x ?d ?c True) ?e \
@@ -51,15 +54,18 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[4, 8], d: [-1], c: 0, e: 1e-05")
     .against(&["x: f32[2000, 8]<1..3>, d: [-1], c: 0, e: -0.33"])
     .when(&[Is("c", 0.0), Last("d", "x"), NotNegative("e")])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's layer norm fusions"),
     rule("layer-norm-weight", "(mul.Tensor (layer_norm ?x ?s None None ?e ?u) ?w)", "(layer_norm ?x ?s ?w None ?e ?u)")
         .given("x: f32[4, 8], s: [8], e: 1e-05, u: True, w: f32[8]")
         .when(&[SameDType("x", "w")])
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' deberta"),
     rule("layer-norm-bias", "(add.Tensor (layer_norm ?x ?s ?w None ?e ?u) ?b 1)", "(layer_norm ?x ?s ?w ?b ?e ?u)")
         .given("x: f32[4, 8], s: [8], e: 1e-05, u: True, w: f32[8], b: f32[8]")
         .when(&[SameDType("x", "b")])
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' deberta"),
     rule(
         "native-layer-norm",
         "(_operator::getitem (native_layer_norm ?x ?s ?w ?b ?e) 0)",
@@ -69,7 +75,8 @@ pub(super) static RULES: &[Rule] = &[
     rule("softmax-rows", "(reshape (softmax.int (reshape ?x ?s) -1 None) ?r)", "(softmax.int ?x -1 None)")
         .given("x: f32[2, 3, 4, 5], s: [6, 4, 5], r: [2, 3, 4, 5]")
         .against(&["x: f32[2, 2, 4, 2], s: [4, 2, 4], r: [2, 2, 4, 2]"])
-        .when(&[Flattens("x", "s", 2)]),
+        .when(&[Flattens("x", "s", 2)])
+        .stands_for("transformers' vits"),
     rule("softmax-core", "(_softmax ?x ?d False)", "(softmax.int ?x ?d None)").given("x: f32[4, 3], d: -1"),
     rule(
         "softmax",
@@ -79,5 +86,6 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4, 3], d: [-1]")
     .when(&[Last("d", "x")])
-    .rounding(),
+    .rounding()
+    .stands_for("onnxruntime's layer norm fusions"),
 ];

@@ -21,7 +21,8 @@ pub(super) static RULES: &[Rule] = &[
     rule("exact-select", "(select.int (~exact ?x) ?d ?i)", "(~exact (select.int ?x ?d ?i))")
         .given("x: f32[4, 3], d: 0, i: 1"),
     rule("binary-permute", "(~binary (permute ?x ?a) (permute ?y ?a))", "(permute (~binary ?x ?y) ?a)")
-        .given("x: f32[2, 3], y: f32[2, 3], a: [1, 0]"),
+        .given("x: f32[2, 3], y: f32[2, 3], a: [1, 0]")
+        .stands_for("transformers' gemma3"),
     rule("number-permute", "(~binary (permute ?x ?a) ?c)", "(permute (~binary ?x ?c) ?a)")
         .given("x: f32[2, 3], a: [1, 0], c: 3.0")
         .against(&["x: f32[3, 3], a: [1, 0], c: f32[3]"])
@@ -31,11 +32,14 @@ pub(super) static RULES: &[Rule] = &[
         .against(&["x: f32[4, 2, 1], a: [2, 2, 2], c: f32[2, 1]"])
         .when(&[Number("c"), Contiguous("x")]),
     rule("expanded-left", "(~binary (expand ?x ?a ?i) ?y)", "(~binary ?x ?y)")
-        .given("x: f32[1, 3], y: f32[4, 3], a: [4, 3], i: False"),
+        .given("x: f32[1, 3], y: f32[4, 3], a: [4, 3], i: False")
+        .stands_for("transformers' mamba2"),
     rule("expanded-right", "(~binary ?x (expand ?y ?a ?i))", "(~binary ?x ?y)")
         .given("x: f32[4, 3], y: f32[1, 3], a: [4, 3], i: False"),
     rule("expanded-mask", "(where.self (expand ?c ?a ?i) ?x ?y)", "(where.self ?c ?x ?y)")
-        .given("c: b8[1, 3], x: f32[4, 3], y: f32[4, 3], a: [4, 3], i: False"),
+        .given("c: b8[1, 3], x: f32[4, 3], y: f32[4, 3], a: [4, 3], i: False")
+        .stands_for("transformers' wav2vec2_conformer"),
     rule("expanded-fill", "(masked_fill.Scalar ?x (expand ?c ?a ?i) ?v)", "(masked_fill.Scalar ?x ?c ?v)")
-        .given("x: f32[4, 3], c: b8[1, 3], a: [4, 3], i: False, v: 2.0"),
+        .given("x: f32[4, 3], c: b8[1, 3], a: [4, 3], i: False, v: 2.0")
+        .stands_for("inductor's removal of calls that do nothing, in other spellings"),
 ];

@@ -20,18 +20,21 @@ pub(super) static RULES: &[Rule] = &[
     rule("bmm", "(bmm ?x ?y)", "(matmul ?x ?y)").given("x: f32[2, 3, 4], y: f32[2, 4, 5]"),
     rule("mm-add", "(add.Tensor (mm ?a ?b) ?c 1)", "(addmm ?c ?a ?b 1 1)")
         .given("a: f32[2, 3], b: f32[3, 4], c: f32[4]")
-        .rounding(),
+        .rounding()
+        .stands_for("inductor's addmm, in post_grad"),
     rule("linear-add", "(add.Tensor (linear ?x ?w None) ?b 1)", "(linear ?x ?w ?b)")
         .given("x: f32[2, 3], w: f32[4, 3], b: f32[4]")
         .when(&[Rank("b", 1), Rank("w", 2)])
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' levit"),
     rule("linear-add-bias", "(add.Tensor (linear ?x ?w ?b) ?c 1)", "(linear ?x ?w (add.Tensor ?b ?c 1))")
         .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], c: f32[4]")
         .when(&[Rank("c", 1), SameDType("b", "c")])
         .rounding(),
     rule("linear-scale", "(mul.Tensor (linear ?x ?w None) ?s)", "(linear ?x (mul.Tensor ?w (unsqueeze ?s 1)) None)")
         .given("x: f32[2, 3], w: f32[4, 3], s: f32[4]")
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' levit"),
     rule(
         "linear-scale-bias",
         "(mul.Tensor (linear ?x ?w ?b) ?s)",
@@ -42,7 +45,8 @@ pub(super) static RULES: &[Rule] = &[
     rule("linear-number", "(mul.Tensor (linear ?x ?w None) ?c)", "(linear ?x (mul.Tensor ?w ?c) None)")
         .given("x: f32[2, 3], w: f32[4, 3], c: 0.3")
         .when(&[Modest("c")])
-        .rounding(),
+        .rounding()
+        .stands_for("transformers' mt5_static"),
     rule(
         "linear-number-bias",
         "(mul.Tensor (linear ?x ?w ?b) ?c)",

@@ -4,6 +4,7 @@
 //! PyTorch accepts a `reshape` whatever the strides. Strides of both sides are compared, so a copy and a view are told
 //! apart.
 
+use crate::condition::Condition::MovesOnes;
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -12,24 +13,36 @@ pub(super) static RULES: &[Rule] = &[
     rule("unflatten", "(unflatten.int ?x ?d ?a)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 6], d: 1, a: [2, 3]"),
     rule("unsqueeze", "(unsqueeze ?x ?d)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 6], d: 1"),
     rule("squeeze-dim", "(squeeze.dim ?x ?d)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 1, 6], d: 1"),
-    rule("squeeze-dims", "(squeeze.dims ?x ?d)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 1, 6], d: [1]"),
+    rule("squeeze-dims", "(squeeze.dims ?x ?d)", "(reshape ?x (@sizes ?x))")
+        .given("x: f32[2, 1, 6], d: [1]")
+        .stands_for("timm's deit_tiny_distilled_patch16_224"),
     rule("select-one", "(select.int ?x ?d 0)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 1, 6], d: 1"),
     rule("reshape-reshape", "(reshape (reshape ?x ?a) ?b)", "(reshape ?x ?b)")
         .given("x: f32[2, 6], a: [12], b: [3, 4]"),
     rule("t", "(t|numpy_T ?x)", "(permute ?x (@reverse ?x))").given("x: f32[2, 3]"),
     rule("transpose", "(transpose.int|swapaxes|swapdims ?x ?a ?b)", "(permute ?x (@swap ?x ?a ?b))")
         .given("x: f32[2, 3, 4], a: 0, b: 2"),
-    rule("m-t", "(mT ?x)", "(permute ?x (@swap ?x -2 -1))").given("x: f32[2, 3, 4]"),
+    rule("m-t", "(mT ?x)", "(permute ?x (@swap ?x -2 -1))")
+        .given("x: f32[2, 3, 4]")
+        .stands_for("inductor's removal of calls that do nothing, in other spellings"),
     rule("permute-permute", "(permute (permute ?x ?a) ?b)", "(permute ?x (@compose ?a ?b))")
         .given("x: f32[2, 3, 4], a: [2, 0, 1], b: [1, 0, 2]"),
+    // As einsum's results are put in order.
+    rule("permute-ones", "(reshape (permute ?x ?a) ?s)", "(reshape ?x ?s)")
+        .given("x: f32[2, 3, 1, 4], a: [0, 2, 1, 3], s: [2, 3, 4]")
+        .when(&[MovesOnes("a", "x")]),
     rule("expand-expand", "(expand (expand ?x ?a ?i) ?b ?j)", "(expand ?x ?b ?j)")
-        .given("x: f32[1, 3], a: [2, 3], b: [4, 2, 3], i: False, j: False"),
-    rule("expand-as", "(expand_as ?x ?y)", "(expand ?x (@sizes ?y) False)").given("x: f32[1, 3], y: f32[2, 3]"),
+        .given("x: f32[1, 3], a: [2, 3], b: [4, 2, 3], i: False, j: False")
+        .stands_for("inductor's removal of calls that do nothing, in other spellings"),
+    rule("expand-as", "(expand_as ?x ?y)", "(expand ?x (@sizes ?y) False)")
+        .given("x: f32[1, 3], y: f32[2, 3]")
+        .stands_for("transformers' swin2sr"),
     // What is copied to be viewed need not have been copied before.
     rule("reshape-copy", "(reshape (permute (contiguous|clone ?x ?m) ?a) ?b)", "(reshape (permute ?x ?a) ?b)")
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [0, 2, 1], b: [24]"),
     rule("copy-of-copy", "(contiguous (permute (contiguous|clone ?x ?n) ?a) ?m)", "(contiguous (permute ?x ?a) ?m)")
-        .given("x: f32[2, 3, 4], m: contiguous_format, n: contiguous_format, a: [0, 2, 1]"),
+        .given("x: f32[2, 3, 4], m: contiguous_format, n: contiguous_format, a: [0, 2, 1]")
+        .stands_for("timm's deit_tiny_distilled_patch16_224"),
     rule("copy-reshaped", "(reshape (contiguous|clone ?x ?m) ?a)", "(reshape ?x ?a)")
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [6, 4]"),
 ];

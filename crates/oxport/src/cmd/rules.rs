@@ -4,7 +4,7 @@ use super::DIFFERENT;
 use super::report::{json, note, with_spinner};
 use super::search::Rules as Level;
 use clap::{Subcommand, ValueEnum};
-use oxport::coverage::{Left, Sites, families, left, sites};
+use oxport::coverage::{Kept, Sites, families, left, sites};
 use oxport::rule_file::read_rules;
 use oxport::rule_test::{Failure, check};
 use oxport::{Limits, ReadLimits, Result, Toolchain};
@@ -113,6 +113,9 @@ impl List {
             if !rule.when.is_empty() {
                 outln!("    if {}", conditions(rule).join(", "));
             }
+            if !rule.stands_for.is_empty() {
+                outln!("    for {}", rule.stands_for);
+            }
         }
         let exact = rules.iter().filter(|r| r.soundness == Soundness::Bitwise).count();
         outln!("{} rules: {exact} exact, {} rounding", rules.len(), rules.len() - exact);
@@ -131,6 +134,7 @@ fn record(rule: &Rule) -> Value {
         "right": rule.right,
         "conditions": conditions(rule),
         "example": rule.given,
+        "stands_for": rule.stands_for,
     })
 }
 
@@ -167,7 +171,7 @@ struct Found {
     nodes: (usize, usize),
     rules: BTreeMap<String, usize>,
     before: Sites,
-    left: Left,
+    left: Vec<(PathBuf, Kept)>,
     with: Sites,
 }
 
@@ -209,10 +213,7 @@ impl Coverage {
             *found.before.entry(family).or_default() += n;
             *found.with.entry(family).or_default() += usize::from(n > 0);
         }
-        for (family, reasons) in left(&result, self.freeze) {
-            let of = found.left.entry(family).or_default();
-            reasons.into_iter().for_each(|(why, n)| *of.entry(why).or_default() += n);
-        }
+        found.left.extend(left(&result, self.freeze).into_iter().map(|kept| (path.to_path_buf(), kept)));
         Ok(())
     }
 }
@@ -222,7 +223,10 @@ impl Found {
     fn families(&self) -> impl Iterator<Item = (&'static str, usize, usize, Vec<(&'static str, usize)>)> {
         let of = |sites: &Sites, family| sites.get(family).copied().unwrap_or(0);
         families().map(move |family| {
-            let mut left: Vec<_> = self.left.get(family).into_iter().flatten().map(|(why, n)| (*why, *n)).collect();
+            let mut reasons = BTreeMap::new();
+            let of_family = self.left.iter().filter(|(_, kept)| kept.family == family);
+            of_family.for_each(|(_, kept)| *reasons.entry(kept.why).or_insert(0) += 1);
+            let mut left: Vec<_> = reasons.into_iter().collect();
             left.sort_by_key(|(why, n)| (std::cmp::Reverse(*n), *why));
             (family, of(&self.with, family), of(&self.before, family), left)
         })
@@ -254,6 +258,10 @@ impl Found {
             let after: usize = reasons.values().sum();
             json!({ "family": family, "programs": programs, "sites": before, "left": after, "reasons": reasons })
         });
+        let kept = self.left.iter().map(|(program, kept)| {
+            let Kept { family, node, why, behind } = kept;
+            json!({ "program": program, "node": node, "family": family, "reason": why, "behind": behind })
+        });
         json(&json!({
             "options": how.options(),
             "programs": self.programs,
@@ -261,6 +269,7 @@ impl Found {
             "nodes_before": self.nodes.0,
             "nodes_after": self.nodes.1,
             "families": families.collect::<Vec<_>>(),
+            "left": kept.collect::<Vec<_>>(),
             "rules": self.rules,
         }));
     }

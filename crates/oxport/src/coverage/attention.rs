@@ -6,7 +6,7 @@ use super::site::{CASTS, RESHAPES, Site};
 use oxport_ir::infer::cost_of;
 use oxport_ir::{Builder, Fake, Graph, Node, NodeId, NodeKind, Val};
 use oxport_rewrite::cost::Model;
-use oxport_sym::ShapeEnv;
+use oxport_sym::{Expr, ShapeEnv};
 
 const PRODUCTS: &[&str] = &["matmul", "bmm", "baddbmm"];
 const SOFTMAX: &[&str] = &["softmax.int", "_softmax"];
@@ -98,9 +98,6 @@ pub(super) fn why(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static
         return Some("probabilities are used elsewhere");
     }
     let Some(scores) = attention.scores else { return Some("scores are more than a scaled product and masks") };
-    if attention.is_apart(&scores) {
-        return Some("a mask is added to queries or keys of several dimensions");
-    }
     let is_on_the_way = |of: &Site<'_>| of.id == scores.id || attention.between.iter().any(|at| at.id == of.id);
     let of_product = scores.operand(0).filter(|_| scores.is(&["baddbmm"]));
     let sums = attention.between.iter().filter(|at| at.is(SUMS)).flat_map(Site::operands);
@@ -108,41 +105,76 @@ pub(super) fn why(site: &Site<'_>, around: &Surroundings<'_>) -> Option<&'static
     // Two lowest numbers add up to −∞.
     let is_open = |mask: &Site<'_>| !is_numbers(*mask, 8);
     let is_any = !attention.is_safe && (masks.len() > 1 || masks.iter().any(is_open));
-    let keys = attention.softmax.tensor()?.sizes.last()?;
-    if is_any && keys.as_int().is_none() {
-        return Some("a mask may hide all keys, and there may be none");
-    }
     let parts = attention.between.iter().chain([site, &scores]);
     let parts: Option<f64> = parts.map(|at| time(at.graph, at.node, &around.program.env)).sum();
-    let fused = fused(site, &scores, is_any, &around.program.env);
-    (fused? >= parts?).then_some("the parts are cheaper, by the model")
+    let mask = is_any.then(|| mask(&masks, attention.softmax.tensor()?, &around.program.env)).flatten();
+    let fused =
+        fused(site, &attention.softmax, &scores, mask.as_ref().map(|mask| (mask, masks.len())), &around.program.env);
+    if fused.zip(parts).is_some_and(|(fused, parts)| fused >= parts) {
+        return Some("the parts are cheaper, by the model");
+    }
+    attention.is_apart(&scores).then_some("a mask is added to queries or keys of several dimensions")
+}
+
+/// What masks add up to: as large as the scores, unless all leave the same dimensions out.
+fn mask(masks: &[Site<'_>], scores: &Fake, env: &ShapeEnv) -> Option<Fake> {
+    let is_one = |size: &Expr| env.is(size, 1) == Some(true);
+    let masks: Vec<&Fake> = masks.iter().filter_map(Site::tensor).collect();
+    let is_left_out = |from_end: usize| {
+        let is_one = |mask: &&Fake| mask.dim() < from_end || is_one(&mask.sizes[mask.dim() - from_end]);
+        masks.iter().all(|mask| mask.dim() <= scores.dim()) && masks.iter().all(is_one)
+    };
+    let size = |(i, size): (usize, &Expr)| if is_left_out(scores.dim() - i) { Expr::int(1) } else { size.clone() };
+    Some(Fake::new(scores.dtype, scores.sizes.iter().enumerate().map(size)))
 }
 
 fn time(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<f64> {
     Some(Model::default().time(&cost_of(graph, node, env)?))
 }
 
-/// The time of `scaled_dot_product_attention`, copied to the strides of a product, and of what is added for a mask that
-/// may hide all keys.
-fn fused(site: &Site<'_>, scores: &Site<'_>, is_any: bool, env: &ShapeEnv) -> Option<f64> {
+/// The time of `scaled_dot_product_attention`, copied to the strides of a product; and for a mask that may hide all
+/// keys, a sum of so many, of what is added for that.
+fn fused(
+    site: &Site<'_>,
+    softmax: &Site<'_>,
+    scores: &Site<'_>,
+    any: Option<(&Fake, usize)>,
+    env: &ShapeEnv,
+) -> Option<f64> {
     let (mut graph, mut env) = (Graph::new(), env.clone());
     let mut input = |name: &str, of: &Fake| {
         let mut node = Node::new(name, NodeKind::Placeholder, Vec::new());
         node.meta.val = Some(Val::Tensor(of.clone()));
         graph.append(node).ok()
     };
-    let first = usize::from(scores.is(&["baddbmm"]));
-    let query = input("query", scores.operand(first)?.tensor()?)?;
-    let keys = input("keys", scores.operand(first + 1)?.tensor()?)?;
-    let values = input("values", site.operand(1)?.tensor()?)?;
+    let softmax = softmax.tensor()?;
+    let (lead, last) = softmax.sizes.split_at(softmax.dim().checked_sub(2)?);
+    let depth = scores.operand(usize::from(scores.is(&["baddbmm"])))?.tensor()?.sizes.last()?;
+    let of = |rows: &Expr, columns: &Expr| {
+        Fake::new(softmax.dtype, lead.iter().chain([rows, columns]).cloned().collect::<Vec<Expr>>())
+    };
+    let query = input("query", &of(&last[0], depth))?;
+    let keys = input("keys", &of(depth, &last[1]))?;
+    let values = input("values", &of(&last[1], site.tensor()?.sizes.last()?))?;
+    let masks = any.and_then(|(mask, count)| Some((input("mask", mask)?, count, mask.sizes.last()?.as_int())));
     let mut b = Builder::new(&mut graph, &mut env, crate::registry()).bounded();
     let keys = b.call("transpose.int", (keys, -2i64, -1i64)).ok()?;
     let whole = b.call_kw("scaled_dot_product_attention", (query, keys, values), &[("scale", 1.0.into())]).ok()?;
     let mut made: Vec<NodeId> = vec![keys, whole, b.call("clone", (whole,)).ok()?];
-    if is_any {
-        let greatest = b.call("amax", (query, vec![-1i64], true)).ok()?;
-        let zero = b.call("mul.Scalar", (greatest, 0.0)).ok()?;
-        made.extend([greatest, zero, b.call("add.Tensor", (whole, zero)).ok()?]);
+    if let Some((mask, count, keys)) = masks {
+        let sum = b.call("add.Tensor", (mask, mask)).ok()?;
+        made.extend(std::iter::repeat_n(sum, count.saturating_sub(1)));
+        // Of no keys, none is the greatest.
+        let seen = match keys {
+            Some(_) => vec![b.call("amax", (mask, vec![-1i64], true)).ok()?],
+            None => vec![
+                b.call("softmax.int", (mask, -1i64)).ok()?,
+                b.call("sum.dim_IntList", (mask, vec![-1i64], true)).ok()?,
+            ],
+        };
+        let zero = b.call("mul.Tensor", (*seen.last()?, 0.0)).ok()?;
+        made.extend(seen);
+        made.extend([zero, b.call("add.Tensor", (whole, 0.0)).ok()?]);
     }
     made.into_iter().map(|id| time(&graph, graph.node(id), &env)).sum()
 }

@@ -67,8 +67,17 @@ const FAMILIES: &[Family] = &[
 /// The sites of each family.
 pub type Sites = BTreeMap<&'static str, usize>;
 
-/// The sites that rewriting left of each family, by what keeps them.
-pub type Left = BTreeMap<&'static str, BTreeMap<&'static str, usize>>;
+/// A site that rewriting left.
+pub struct Kept {
+    /// Its family.
+    pub family: &'static str,
+    /// The node, by its name in the rewritten program.
+    pub node: String,
+    /// What keeps it.
+    pub why: &'static str,
+    /// The node before it of which nothing is certain, if that keeps it.
+    pub behind: Option<String>,
+}
 
 /// Counts the sites of every family in a functional program.
 pub fn sites(program: &ExportedProgram) -> Sites {
@@ -83,15 +92,17 @@ pub fn sites(program: &ExportedProgram) -> Sites {
     sites
 }
 
-/// Counts the sites that rewriting left in a functional program; `frozen` says whether weights were constants.
-pub fn left(program: &ExportedProgram, frozen: bool) -> Left {
+/// The sites that rewriting left in a functional program; `frozen` says whether weights were constants.
+pub fn left(program: &ExportedProgram, frozen: bool) -> Vec<Kept> {
     let around = Surroundings::of(program, frozen);
-    let mut left: Left = FAMILIES.iter().map(|family| (family.name, BTreeMap::new())).collect();
-    for (id, _) in program.graph.nodes() {
+    let mut left = Vec::new();
+    for (id, node) in program.graph.nodes() {
         let site = Site::of(&program.graph, id);
         for family in FAMILIES.iter().filter(|family| (family.is_site)(&site)) {
-            let why = around.open(id).or_else(|| (family.why)(&site, &around)).unwrap_or(reason::UNKNOWN);
-            *left.entry(family.name).or_default().entry(why).or_default() += 1;
+            let open = around.open(id);
+            let why = open.map(|(why, _)| why).or_else(|| (family.why)(&site, &around)).unwrap_or(reason::UNKNOWN);
+            let behind = open.map(|(_, at)| program.graph.node(at).name.to_string());
+            left.push(Kept { family: family.name, node: node.name.to_string(), why, behind });
         }
     }
     left

@@ -2,11 +2,12 @@
 
 use super::site::{CONVOLUTIONS, Site};
 use crate::ProgramBuilder;
+use indexmap::IndexSet;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::infer_node;
 use oxport_ir::storage::seen_storages;
 use oxport_ir::{ExportedProgram, Fake, MetaCx, Node, NodeId, Val};
-use oxport_sym::{Expr, Range, ShapeEnv};
+use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
 use std::collections::{HashMap, HashSet};
 
 pub(super) const UNKNOWN: &str = "not rewritten";
@@ -21,7 +22,8 @@ pub(super) struct Surroundings<'a> {
     /// How often each value is read.
     uses: HashMap<NodeId, usize>,
     seen: HashSet<NodeId>,
-    open: HashMap<NodeId, &'static str>,
+    /// The values of which nothing is certain, why, and where that begins.
+    open: HashMap<NodeId, (&'static str, NodeId)>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -32,15 +34,15 @@ impl<'a> Surroundings<'a> {
             let inputs = node.inputs();
             inputs.iter().for_each(|input| *uses.entry(*input).or_insert(0) += 1);
             let before = inputs.iter().find_map(|input| open.get(input).copied());
-            if let Some(why) = before.or_else(|| opens(program, node, &called)) {
+            if let Some(why) = before.or_else(|| Some((opens(program, node, &called)?, id))) {
                 open.insert(id, why);
             }
         }
         Surroundings { program, frozen, uses, seen: seen_storages(&program.graph), open }
     }
 
-    /// Why nothing is certain about the type of a value, if so.
-    pub fn open(&self, id: NodeId) -> Option<&'static str> {
+    /// Why nothing is certain about the type of a value, and behind which node, if so.
+    pub fn open(&self, id: NodeId) -> Option<(&'static str, NodeId)> {
         self.open.get(&id).copied()
     }
     /// True if something else than one node reads a value.
@@ -61,37 +63,52 @@ fn as_called(env: &ShapeEnv) -> ShapeEnv {
 /// Why nothing is certain about the type of a node's value, if that is not so before it.
 fn opens(program: &ExportedProgram, node: &Node, called: &ShapeEnv) -> Option<&'static str> {
     let recorded = node.op().and(node.val())?;
-    let mut from_data = false;
-    recorded.for_each_expr(&mut |e| from_data |= e.free_symbols().iter().any(|s| s.is_unbacked()));
-    if from_data {
-        return Some(DATA);
-    }
-    let infer = |cx: MetaCx<'_>| infer_node(&program.graph, node, &cx).ok().flatten();
+    let inputs: Vec<Symbol> =
+        node.inputs().iter().filter_map(|id| program.graph.node(*id).val()).flat_map(data).collect();
+    let read = data(recorded).into_iter().filter(|s| !inputs.contains(s)).map(|s| Expr::symbol(&s));
+    let read: Vec<Expr> = read.collect();
+    // What is read from data is called as it was recorded; what is read besides is an offset.
+    let answers: Vec<Option<Expr>> = match &read[..] {
+        [] => Vec::new(),
+        read => read.iter().cloned().chain([Expr::int(0)]).map(Some).collect(),
+    };
+    let infer = |cx: MetaCx<'_>| {
+        cx.recall(answers.clone());
+        infer_node(&program.graph, node, &cx).ok().flatten()
+    };
     let env = &program.env;
-    match infer(MetaCx::new(env)) {
-        Some(inferred) if is_alike(env, &inferred, recorded, true) => {
-            let other = infer(MetaCx::contrary(called));
-            let is_decided = other.is_some_and(|other| is_alike(env, &other, recorded, false));
-            (!is_decided).then_some(UNDECIDED)
-        }
-        _ => Some(OTHERWISE),
+    let inferred = infer(MetaCx::new(env)).filter(|inferred| is_alike(env, inferred, recorded, true, &[]));
+    let other = infer(MetaCx::contrary(called)).filter(|other| is_alike(env, other, recorded, false, &read));
+    match (inferred, other) {
+        (Some(_), Some(_)) => None,
+        _ if !data(recorded).is_empty() => Some(DATA),
+        (Some(_), None) => Some(UNDECIDED),
+        (None, _) => Some(OTHERWISE),
     }
 }
 
-/// True if tensors have the same sizes, and where that is asked the same strides but of dimensions of size 1.
-fn is_alike(env: &ShapeEnv, a: &Val, b: &Val, with_strides: bool) -> bool {
+/// The symbols of a value that data decide.
+fn data(val: &Val) -> Vec<Symbol> {
+    let mut found = IndexSet::new();
+    val.for_each_expr(&mut |e| found.extend(e.free_symbols().into_iter().filter(Symbol::is_unbacked)));
+    found.into_iter().collect()
+}
+
+/// True if tensors have the same sizes, those aside that `b` has of `read`, and where that is asked the same strides
+/// but of dimensions of size 1.
+fn is_alike(env: &ShapeEnv, a: &Val, b: &Val, with_strides: bool, read: &[Expr]) -> bool {
     let tensors = |a: &Fake, b: &Fake| {
         let same = |i: usize| {
             let is_one = env.is(&a.sizes[i], 1) == Some(true);
             let strides = !with_strides || is_one || env.equal(&a.strides[i], &b.strides[i]);
-            env.equal(&a.sizes[i], &b.sizes[i]) && strides
+            (read.contains(&b.sizes[i]) || env.equal(&a.sizes[i], &b.sizes[i])) && strides
         };
         a.dim() == b.dim() && (0..a.dim()).all(same)
     };
     match (a, b) {
         (Val::Tensor(a), Val::Tensor(b)) => tensors(a, b),
         (Val::List(a), Val::List(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_alike(env, a, b, with_strides))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_alike(env, a, b, with_strides, read))
         }
         _ => true,
     }
