@@ -58,8 +58,8 @@ pub enum Condition {
     NoOverflowBetween(&'static str, &'static str),
     /// The variable is this constant number, an integer or a float.
     Is(&'static str, f64),
-    /// The variable is this number, to seven digits.
-    Near(&'static str, f64),
+    /// The second variable is this number, to as many digits as the tensor's dtype has, and to seven at most.
+    Near(&'static str, &'static str, f64),
     /// The variable is a list of zeros.
     Zeros(&'static str),
     /// The two variables are tensors of the same dtype.
@@ -93,7 +93,7 @@ pub enum Condition {
     Repeats(&'static str, &'static str, &'static str),
 }
 
-/// As it is written in a text of rules: `Near(c, 0.5)`.
+/// As it is written in a text of rules: `Is(c, 0.5)`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&format!("{self:?}").replace('"', ""))
@@ -225,7 +225,10 @@ impl Condition {
             Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
             Condition::NoOverflowBetween(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
             Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
-            Condition::Near(v, x) => (m.number(v)? - x).abs() <= 1e-7 * x.abs(),
+            Condition::Near(t, v, x) => {
+                let unit = if m.dtype(t)? == DType::F64 { f64::EPSILON } else { 1e-7 };
+                (m.number(v)? - x).abs() <= unit * x.abs()
+            }
             Condition::Zeros(v) => m.kind(v)?.ints()?.iter().all(|n| *n == 0),
             Condition::SameDType(a, b) => m.dtype(a)? == m.dtype(b)?,
             Condition::Rank(v, n) => m.tensor(v)?.dim() == n,

@@ -186,6 +186,7 @@ enum Make {
     Three(fn(&'static str, &'static str, &'static str) -> Condition),
     Four(fn(&'static str, &'static str, &'static str, &'static str) -> Condition),
     Number(fn(&'static str, f64) -> Condition),
+    TwoNumber(fn(&'static str, &'static str, f64) -> Condition),
     Count(fn(&'static str, usize) -> Condition),
     TwoCount(fn(&'static str, &'static str, usize) -> Condition),
 }
@@ -199,6 +200,7 @@ impl Make {
             Make::Three(_) => "three variables",
             Make::Four(_) => "four variables",
             Make::Number(_) => "a variable and a number",
+            Make::TwoNumber(_) => "two variables and a number",
             Make::Count(_) => "a variable and a count",
             Make::TwoCount(_) => "two variables and a count",
         }
@@ -210,6 +212,7 @@ impl Make {
             (Make::Three(make), [a, b, c]) => make(a, b, c),
             (Make::Four(make), [a, b, c, d]) => make(a, b, c, d),
             (Make::Number(make), [a, x]) => make(a, x.parse().ok()?),
+            (Make::TwoNumber(make), [a, b, x]) => make(a, b, x.parse().ok()?),
             (Make::Count(make), [a, n]) => make(a, n.parse().ok()?),
             (Make::TwoCount(make), [a, b, n]) => make(a, b, n.parse().ok()?),
             _ => return None,
@@ -239,7 +242,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Modest", Make::One(Condition::Modest)),
     ("NoOverflowBetween", Make::Two(Condition::NoOverflowBetween)),
     ("Is", Make::Number(Condition::Is)),
-    ("Near", Make::Number(Condition::Near)),
+    ("Near", Make::TwoNumber(Condition::Near)),
     ("Zeros", Make::One(Condition::Zeros)),
     ("SameDType", Make::Two(Condition::SameDType)),
     ("Rank", Make::Count(Condition::Rank)),

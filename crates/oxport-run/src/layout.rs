@@ -33,8 +33,8 @@ pub(crate) fn lay_out(graph: &Graph, env: &ShapeEnv, registry: &Registry) -> Opt
         return None;
     }
     let (graph, env) = (&mut graph.clone(), &mut env.clone());
-    let (recorded, restored, turned, by_rows, constants) = Default::default();
-    let mut pass = Pass { graph, env, registry, recorded, restored, turned, by_rows, constants };
+    let (recorded, restored, copies, constants) = Default::default();
+    let mut pass = Pass { graph, env, registry, recorded, restored, copies, constants };
     let ids: Vec<NodeId> = pass.graph.ids().collect();
     ids.into_iter().try_for_each(|id| pass.node(id))?;
     Some((std::mem::take(pass.graph), pass.constants))
@@ -46,10 +46,9 @@ struct Pass<'a> {
     registry: &'a Registry,
     /// What the program records of nodes that have other strides now.
     recorded: HashMap<NodeId, Val>,
-    /// Nodes by what has their elements in the recorded strides, in channels-last order, and row by row.
+    /// Nodes by what has their elements in the recorded strides, and in other formats.
     restored: HashMap<NodeId, NodeId>,
-    turned: HashMap<NodeId, NodeId>,
-    by_rows: HashMap<NodeId, NodeId>,
+    copies: HashMap<(NodeId, MemoryFormat), NodeId>,
     constants: HashSet<NodeId>,
 }
 
@@ -75,7 +74,7 @@ impl Pass<'_> {
             is_changed = true;
         }
         for operand in by_columns(self.graph, self.registry, id, &op) {
-            self.lay_by_rows(id, operand)?;
+            self.copy_operand(id, operand, MemoryFormat::Contiguous)?;
             is_changed = true;
         }
         if is_changed {
@@ -97,37 +96,27 @@ impl Pass<'_> {
         let is_smaller = count(weight_fake).zip(count(x_fake)).is_none_or(|(weight, x)| weight < x);
         let turn = if is_constant && !is_1x1 && is_smaller { weight } else { x };
         let format = if x_fake.dim() == 5 { MemoryFormat::ChannelsLast3d } else { MemoryFormat::ChannelsLast };
-        let turned = match self.turned.get(&turn) {
-            Some(&turned) => turned,
-            None => {
-                let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
-                let kwargs = [("memory_format", Argument::MemoryFormat(format))];
-                let turned = b.call_kw("clone", (turn,), &kwargs).ok()?;
-                self.turned.insert(turn, turned);
-                if turn == weight {
-                    self.constants.insert(turned);
-                }
-                turned
-            }
-        };
-        self.replace_inputs(id, &|n| if n == turn { turned } else { n });
+        let turned = self.copy_operand(id, turn, format)?;
+        if turn == weight {
+            self.constants.insert(turned);
+        }
         Some(())
     }
 
-    /// Gives a call an operand row by row.
-    fn lay_by_rows(&mut self, id: NodeId, operand: NodeId) -> Option<()> {
-        let laid = match self.by_rows.get(&operand) {
-            Some(&laid) => laid,
+    /// Gives a call an operand in another format, which is made once.
+    fn copy_operand(&mut self, id: NodeId, operand: NodeId, format: MemoryFormat) -> Option<NodeId> {
+        let copy = match self.copies.get(&(operand, format)) {
+            Some(&copy) => copy,
             None => {
                 let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
-                let kwargs = [("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))];
-                let laid = b.call_kw("clone", (operand,), &kwargs).ok()?;
-                self.by_rows.insert(operand, laid);
-                laid
+                let kwargs = [("memory_format", Argument::MemoryFormat(format))];
+                let copy = b.call_kw("clone", (operand,), &kwargs).ok()?;
+                self.copies.insert((operand, format), copy);
+                copy
             }
         };
-        self.replace_inputs(id, &|n| if n == operand { laid } else { n });
-        Some(())
+        self.replace_inputs(id, &|n| if n == operand { copy } else { n });
+        Some(copy)
     }
 
     /// Infers the strides of a call's result anew.

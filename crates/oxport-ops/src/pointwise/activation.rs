@@ -177,7 +177,7 @@ fn hardsigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 }
 
 fn hardswish(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    // The last factor is 1/6 and no divisor: a tenth of the time, and within a unit in the last place.
+    // The last factor is 1/6 and no divisor, for which vectors wait; within a unit in the last place.
     float!(a, o, |x, T| x * clip(x + 3.0, 0.0, 6.0) * (1.0 / 6.0))
 }
 

@@ -32,7 +32,7 @@ pub fn fold<T: Copy, A: Copy>(row: &[T], init: A, step: impl Fn(A, T) -> A, comb
 
 /// Lanes combined pairwise.
 #[inline(always)]
-fn combined<A: Copy>(mut acc: [A; LANES], combine: impl Fn(A, A) -> A) -> A {
+pub fn combined<A: Copy>(mut acc: [A; LANES], combine: impl Fn(A, A) -> A) -> A {
     let mut width = LANES / 2;
     while width > 0 {
         for i in 0..width {

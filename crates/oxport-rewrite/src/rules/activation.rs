@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
     .stands_for("MobileNetV3, and activations by hand"),
     rule("gelu-erf", "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (mul.Tensor ?x ?r)) ?c 1))", "(gelu ?x 'none')")
         .given("x: f32[4], h: 0.5, r: 0.7071067811865476, c: 1")
-        .when(&[Is("h", 0.5), Near("r", FRAC_1_SQRT_2), Is("c", 1.0)])
+        .when(&[Is("h", 0.5), Near("x", "r", FRAC_1_SQRT_2), Is("c", 1.0)])
         .rounding()
         .stands_for("onnxruntime's GELU fusions"),
     rule(
@@ -46,7 +46,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'none')",
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
-    .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Near("x", "r", SQRT_2), Is("c", 1.0)])
     .rounding()
     .stands_for("onnxruntime's GELU fusions"),
     // x · (1 + erf(x / √2)) · 0.5, as it is written by hand
@@ -56,7 +56,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'none')",
     )
     .given("x: f32[4], h: 0.5, r: 1.4142135623730951, c: 1")
-    .when(&[Is("h", 0.5), Near("r", SQRT_2), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Near("x", "r", SQRT_2), Is("c", 1.0)])
     .rounding()
     .stands_for("onnxruntime's GELU fusions"),
     rule(
@@ -66,7 +66,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'tanh')",
     )
     .given("x: f32[4], h: 0.5, p: 3.0, k: 0.044715, b: 0.7978845608028654, c: 1")
-    .when(&[Is("h", 0.5), Is("p", 3.0), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Is("p", 3.0), Near("x", "k", 0.044715), Near("x", "b", 0.7978845608028654), Is("c", 1.0)])
     .rounding(),
     rule(
         "gelu-tanh-cube",
@@ -75,7 +75,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'tanh')",
     )
     .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1")
-    .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0)])
+    .when(&[Is("h", 0.5), Near("x", "k", 0.044715), Near("x", "b", 0.7978845608028654), Is("c", 1.0)])
     .rounding()
     .stands_for("onnxruntime's GELU fusions"),
     // 0.5 · x · (1 + tanh(x · b · (1 + k · x · x))): FastGELU of transformers
@@ -86,7 +86,7 @@ pub(super) static RULES: &[Rule] = &[
         "(gelu ?x 'tanh')",
     )
     .given("x: f32[4], h: 0.5, k: 0.044715, b: 0.7978845608028654, c: 1, d: 1")
-    .when(&[Is("h", 0.5), Near("k", 0.044715), Near("b", 0.7978845608028654), Is("c", 1.0), Is("d", 1.0)])
+    .when(&[Is("h", 0.5), Near("x", "k", 0.044715), Near("x", "b", 0.7978845608028654), Is("c", 1.0), Is("d", 1.0)])
     .rounding()
     .stands_for("transformers' bloom"),
 ];

@@ -15,8 +15,11 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]"),
     rule("bmm-matmul", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
         .given("x: f32[2, 5, 3, 4], s: [10, 3, 4], y: f32[2, 5, 4, 6], t: [10, 4, 6], r: [2, 5, 3, 6]")
-        .against(&["x: f32[1, 2, 2], s: [4, 1, 1], y: f32[1, 2, 2], t: [4, 1, 1], r: [1, 2, 2]"])
-        .when(&[Flattens("x", "s", 2)]),
+        .against(&[
+            "x: f32[1, 2, 3], s: [1, 2, 3], y: f32[2, 3, 4], t: [1, 3, 8], r: [2, 2, 4]",
+            "x: f32[2, 2, 1, 3], s: [2, 2, 3], y: f32[1, 2, 3, 4], t: [2, 3, 4], r: [2, 2, 1, 4]",
+        ])
+        .when(&[Flattens("x", "s", 2), Flattens("y", "t", 2)]),
     rule("bmm", "(bmm ?x ?y)", "(matmul ?x ?y)").given("x: f32[2, 3, 4], y: f32[2, 4, 5]"),
     rule("mm-add", "(add.Tensor (mm ?a ?b) ?c 1)", "(addmm ?c ?a ?b 1 1)")
         .given("a: f32[2, 3], b: f32[3, 4], c: f32[4]")

@@ -260,6 +260,13 @@ pub(crate) fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
             }
         }
     }
+    // Numbers that are another in `float64` only.
+    for (name, variable) in &variables {
+        let Variable::Constant(text) = variable else { continue };
+        let near = text.parse::<f64>().ok().map(|x| x * (1.0 - 5e-8)).filter(|x| x.is_normal());
+        let constant = near.map(|x| (name.to_string(), format!("{x:?}")));
+        all.extend(constant.map(|c| Variation { dtype: Some(DType::F64), constant: Some(c), ..plain.clone() }));
+    }
     // Numbers that cancel.
     let cancel = |dtype| Variation { dtype: Some(dtype), constant: Some(("*".into(), "1e30".into())), ..plain.clone() };
     all.extend([DType::F32, DType::F64].map(cancel));

@@ -195,7 +195,10 @@ impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_,
             for (i, row) in scores.chunks_exact_mut(keys).enumerate() {
                 if let Some(mask) = &self.mask {
                     let mask = mask.at(head, i);
-                    row.iter_mut().enumerate().for_each(|(j, x)| *x += mask.data[(key + j) * mask.cols]);
+                    match mask.cols {
+                        1 => row.iter_mut().zip(&mask.data[key..key + keys]).for_each(|(x, &m)| *x += m),
+                        by => row.iter_mut().enumerate().for_each(|(j, x)| *x += mask.data[(key + j) * by]),
+                    }
                 }
                 // Keys that a causal row does not see have no weight.
                 let seen = if self.causal { (i + 1).saturating_sub(key).min(keys) } else { keys };
@@ -241,7 +244,8 @@ impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_,
             product.b = Rhs::Packed(std::slice::from_ref(&queries));
             gemm(&product, MatMut { data: scores, rows: columns, cols: 1 });
             if let Some(mask) = &self.mask {
-                let mask = Mat { data: &mask.at(head, first).data[key * mask.columns..], ..mask.at(head, first) };
+                let all = mask.at(head, first);
+                let mask = Mat { data: &all.data[key * all.cols..], ..all };
                 add_mask(scores, columns, rows, mask, &mut state.mask);
             }
             if self.causal {

@@ -4,7 +4,7 @@
 //! key, combined pairwise.
 
 use crate::support::dense::Compute;
-use crate::support::rows::{LANES, exp_in_place, greater, max};
+use crate::support::rows::{LANES, combined, exp_in_place, greater, max};
 use oxport_tensor::simd::vectorize;
 
 /// How far the softmaxes of some queries are.
@@ -122,16 +122,8 @@ fn group<T: Compute>(scores: &mut [T], columns: usize, first: usize, running: &m
             *row = y;
         }
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for a in 0..width {
-            for i in 0..LANES {
-                sums[a][i] += sums[a + width][i];
-            }
-        }
-        width /= 2;
-    }
+    let sum = combined(sums, |a, b| std::array::from_fn(|i| a[i] + b[i]));
     for i in 0..LANES {
-        total[i] += sums[0][i];
+        total[i] += sum[i];
     }
 }
