@@ -142,13 +142,7 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
             true => of.rows(state, head, out, sums),
             false => of.columns(state, head, &packed, i * QUERIES, out, sums),
         };
-        parallel::for_chunks_of_two_with(
-            (out, QUERIES * width),
-            (sums, QUERIES),
-            per_task,
-            || State::new(&of),
-            one,
-        );
+        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), per_task, || State::new(&of), one);
     });
     Ok(())
 }
