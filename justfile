@@ -19,6 +19,8 @@ bless:
 # Format everything
 fmt:
     cargo fmt --all
+    # The families are modules named by a macro, which cargo fmt does not follow.
+    find crates/oxport-ops/src -name '*.rs' -print0 | xargs -0 rustfmt --edition 2024
 
 # The conformance runner: `just conform programs fixtures/programs`
 conform *ARGS:
