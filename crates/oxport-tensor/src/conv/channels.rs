@@ -5,7 +5,6 @@
 use super::depthwise::{Shared, spread};
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
-use crate::scratch::Scratch;
 use std::ops::Range;
 
 /// A weight of a kernel per channel as the algorithm reads it: by register of channels, then by tap.
@@ -41,33 +40,23 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     }
     let line = line_kernel::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    // All that follows may be a clamp; else finished rows lie elsewhere, if it writes the output.
+    // All that follows may be a clamp.
     let tail = conv.after.and_then(|after| after.tail).filter(|tail| line.is_some() && tail.residual.is_none());
     let clamp = tail.and_then(|tail| tail.clamp);
     let clamp = clamp.and_then(|bounds| (&bounds as &dyn std::any::Any).downcast_ref().copied());
-    let is_elsewhere = clamp.is_none() && conv.after.is_some_and(|after| after.writes);
     let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], clamp };
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
     spread(g.batch * depth * height, width * g.taps() * channels, |i| {
         let place = [i / (depth * height), i / height % depth, i % height];
         let at = place[0] * yn + (place[1] * height + place[2]) * width * yp;
-        let mut made = is_elsewhere.then(|| Scratch::take::<T::Acc>(width * channels));
-        let (y, step) = match &mut made {
-            Some(made) => (made.slice::<T::Acc>(width * channels).as_mut_ptr(), channels),
-            // SAFETY: a row of the output (checked by `convolve`); element and computing type are the same here.
-            None => (unsafe { shared.at(at) }.cast(), yp),
-        };
-        // SAFETY: a row of pixels, each with room for its channels, which is this task's own.
+        // SAFETY: rows of the output are each this task's own (checked by `convolve`), with room for its channels.
         unsafe {
-            match line {
+            shared.row(conv.after, at, [width, yp, channels], clamp.is_some(), |y, step| match line {
                 Some(f) => rows.line(f, place, width, y, step),
                 None => rows.windows(&windows, place, y, step),
-            }
+            });
         }
-        // Lent until the outputs are used: what follows takes scratch memory of its own.
-        let elsewhere = made.as_ref().map(|_| (y.cast(), step));
-        shared.finish(conv.after, at, [width, yp, channels], elsewhere, clamp.is_some());
     });
     true
 }
@@ -191,7 +180,7 @@ impl Windows {
 }
 
 /// Where an output's tap reads along an axis, if inside the input.
-fn inside(g: &Geometry, axis: usize, out: usize, tap: usize) -> Option<usize> {
+pub(super) fn inside(g: &Geometry, axis: usize, out: usize, tap: usize) -> Option<usize> {
     let at = (out * g.stride[axis] + tap * g.dilation[axis]).wrapping_sub(g.padding[axis]);
     (at < g.input[axis]).then_some(at)
 }

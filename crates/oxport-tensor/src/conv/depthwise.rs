@@ -168,6 +168,32 @@ impl<T> Shared<T> {
             f(Finished { start: self.data.cast(), at, rows, stride, cols, made, has_tail });
         }
     }
+    /// Makes a row of pixels with neighboring channels, in the computing type, and hands it on: where it lies in the
+    /// output, unless what follows writes that. `[width, stride, channels]` are pixels and their stride in the output;
+    /// `make` is given a place and the stride there, and does all that follows if it `has_tail`.
+    ///
+    /// # Safety
+    /// The row is this task's own part of the output, whose elements are of the computing type.
+    pub(super) unsafe fn row<A: Compute>(
+        &self,
+        after: Option<After<'_>>,
+        at: usize,
+        [width, stride, channels]: [usize; 3],
+        has_tail: bool,
+        make: impl FnOnce(*mut A, usize),
+    ) {
+        let is_elsewhere = !has_tail && after.is_some_and(|after| after.writes);
+        let mut made = is_elsewhere.then(|| Scratch::take::<A>(width * channels));
+        let (y, step) = match &mut made {
+            Some(made) => (made.slice::<A>(width * channels).as_mut_ptr(), channels),
+            // SAFETY: promised by the caller.
+            None => (unsafe { self.at(at) }.cast(), stride),
+        };
+        make(y, step);
+        // Lent until the outputs are used: what follows takes scratch memory of its own.
+        let elsewhere = made.as_ref().map(|_| (y.cast(), step));
+        self.finish(after, at, [width, stride, channels], elsewhere, has_tail);
+    }
     /// # Safety
     /// `at` lies in the output.
     pub(super) unsafe fn at(&self, at: usize) -> *mut T {

@@ -19,6 +19,7 @@
 mod channels;
 mod columns;
 mod depthwise;
+mod few_channels;
 mod padded;
 mod pixels;
 mod tensor;

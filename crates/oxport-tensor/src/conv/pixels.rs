@@ -9,7 +9,7 @@
 //! strides or another type is copied into channels-last order first.
 
 use super::weight::{Form, PackedWeight};
-use super::{Compute, Convolution, Geometry, Multiply, Output, pixel_stride};
+use super::{Compute, Convolution, Geometry, Multiply, Output, few_channels, pixel_stride};
 use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave};
 use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
@@ -35,7 +35,7 @@ pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
 }
 
 /// Runs a convolution into an output whose channels are neighbors.
-pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>) {
     let g = &conv.geometry;
     let own;
     let weight = match conv.packed {
@@ -45,6 +45,9 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             &own
         }
     };
+    if is_by_rows(g) && few_channels::run(conv, weight, &mut out) {
+        return;
+    }
     let (pixels, og, ig) = (out.pixels(), g.out_group(), g.in_group());
     let [sn, _, sp] = out.strides;
     let is_pointwise = g.taps() == 1 && g.stride == [1; 3] && g.padding == [0; 3];
@@ -80,6 +83,11 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     );
 }
 
+/// Whether windows are read by rows of the kernel, since pixels have few channels.
+fn is_by_rows(g: &Geometry) -> bool {
+    g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1
+}
+
 /// The windows of an input with neighboring channels.
 struct Windows<'a, T: Multiply> {
     data: Data<'a, T::Acc>,
@@ -110,7 +118,7 @@ enum Data<'a, A> {
 impl<'a, T: Multiply> Windows<'a, T> {
     fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
         let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
-        let by_rows = g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1 && g.dilation[2] == 1;
+        let by_rows = is_by_rows(g) && g.dilation[2] == 1;
         let [kd, kh, kw] = g.kernel;
         let mut windows = Windows {
             data: Data::Input(&[]),

@@ -94,6 +94,7 @@ const CASES: &[&str] = if cfg!(miri) {
         "1,1,2,3 2,5,6 2,2,3 2,1,2 1,0,1 1,2,1",
         "1,2,2,4 1,5,4 1,3,3 1,2,2 0,1,1 1,1,1",
         "1,9,9,9 1,3,10 1,2,3 1,1,1 0,1,1 1,1,1",
+        "1,1,2,9 1,2,13 1,2,3 1,1,1 0,1,1 1,1,1",
         "1,1,2,3 1,3,4 1,3,3 1,2,2 0,1,1 1,1,1 0,1,1",
         "2,2,4,2 1,1,5 1,1,3 1,1,1 0,0,1 1,1,1 0,0,0",
     ]
@@ -117,6 +118,9 @@ const CASES: &[&str] = if cfg!(miri) {
         "1,16,16,16 1,8,7 1,5,5 1,1,1 0,2,2 1,1,1",
         "1,5,5,5 1,16,27 1,7,7 1,3,2 0,3,3 1,2,1",
         "1,1,2,3 5,6,7 3,2,3 2,1,1 1,0,1 1,2,1",
+        "2,1,3,20 1,5,40 1,3,3 1,1,1 0,1,1 1,1,1",
+        "1,1,3,16 1,6,61 1,3,3 1,2,2 0,1,1 1,1,1",
+        "1,1,5,41 2,5,66 2,3,5 1,1,2 1,1,3 1,2,2",
         "3,1,2,4 1,1,30 1,1,4 1,1,3 0,0,2 1,1,2",
         "1,1,40,20 1,1,1 1,1,1 1,2,2 0,0,0 1,1,1",
         "1,1,0,2 1,3,3 1,3,3 1,1,1 0,0,0 1,1,1",
@@ -262,22 +266,31 @@ fn refuses_what_has_no_output() {
     }
 }
 
-/// What follows a kernel per channel is given every output once: clamped, where it is, or elsewhere than in the output,
-/// which it writes; in memory that is not lent again meanwhile.
+/// What follows an algorithm by rows of pixels is given every output once: clamped, where it is, or elsewhere than in
+/// the output, which it writes; in memory that is not lent again meanwhile.
 #[test]
-fn kernels_per_channel_hand_on() {
-    // By whole rows and by windows; for Miri with few numbers.
+fn rows_of_pixels_are_handed_on() {
+    // A kernel per channel by whole rows and by windows, and few channels; for Miri with few numbers.
     let cases = if cfg!(miri) {
-        ["1,9,9,9 1,2,9 1,3,3 1,1,1 0,1,1 1,1,1", "1,9,9,9 1,2,15 1,3,3 1,1,2 0,1,1 1,1,1"]
+        [
+            "1,9,9,9 1,2,9 1,3,3 1,1,1 0,1,1 1,1,1",
+            "1,9,9,9 1,2,15 1,3,3 1,1,2 0,1,1 1,1,1",
+            "1,1,2,9 1,2,13 1,2,3 1,1,1 0,1,1 1,1,1",
+        ]
     } else {
-        ["1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1", "1,9,9,9 1,5,6 1,3,3 1,1,1 0,1,1 1,1,1"]
+        [
+            "1,20,20,20 1,9,21 1,7,7 1,1,1 0,3,3 1,1,1",
+            "1,9,9,9 1,5,6 1,3,3 1,1,1 0,1,1 1,1,1",
+            "1,1,3,20 1,9,61 1,3,3 1,2,2 0,1,1 1,1,1",
+        ]
     };
     for text in cases {
         let g = geometry(text);
         let out = g.output().expect("a valid case");
         let x = numbers(g.in_channels * g.input.iter().product::<usize>(), 1);
         let weight = numbers(g.weight().iter().product(), 2);
-        let (xs, ys) = (channels_last(g.in_channels, g.input), channels_last(g.out_channels, out));
+        let strides = if g.groups > 1 { channels_last } else { |c, s| contiguous(1, c, s) };
+        let (xs, ys) = (strides(g.in_channels, g.input), channels_last(g.out_channels, out));
         let run = |after: Option<After<'_>>| {
             let mut y = vec![f32::NAN; g.out_channels * out.iter().product::<usize>()];
             let (packed, bias) = (None, None);

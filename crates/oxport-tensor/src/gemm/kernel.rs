@@ -15,6 +15,7 @@ use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::pack_bodies::{copy_body, transpose_body};
 use super::runs::{Pixels, Segment, depthwise_body, runs_body};
+use super::spaced::{SpacedKernels, spaced_body};
 use super::tap_bodies::{gather_body, taps_body};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
 use crate::simd::{Level, level};
@@ -115,6 +116,8 @@ pub struct Kernels<T: 'static> {
     pub(crate) depthwise: Depthwise<T>,
     /// For `f32` in registers.
     pub(crate) lines: Option<Lines<T>>,
+    /// Likewise.
+    pub(super) spaced: Option<SpacedKernels<T>>,
     pub(crate) gather: Gather<T>,
     pub(crate) points: Points<T>,
     pub(crate) outputs: Outputs<T>,
@@ -250,9 +253,10 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
     }
 }
 
-/// Instantiates the bodies below one set of CPU features, for tiles of 1 to `$mr` rows.
+/// Instantiates the bodies below one set of CPU features, for tiles of 1 to `$mr` rows; of evenly spaced ones, `$one`
+/// with one register of columns and `$two` with two.
 macro_rules! entry {
-    ($module:ident, [$($feature:literal)?], $($mr:literal)+) => {
+    ($module:ident, [$($feature:literal)?], $($mr:literal)+, [$one:literal, $two:literal]) => {
         mod $module {
             use super::*;
 
@@ -267,6 +271,14 @@ macro_rules! entry {
                     [line::<L, 5, 1>, line::<L, 5, 2>],
                     [line::<L, 7, 1>, line::<L, 7, 2>],
                 ];
+                const SPACED: SpacedKernels<L::T> = SpacedKernels {
+                    rows: [$one, $two],
+                    micro: [
+                        [spaced::<L, $one, 1, 1>, spaced::<L, $one, 1, 2>],
+                        [spaced::<L, $two, 2, 1>, spaced::<L, $two, 2, 2>],
+                    ],
+                };
+                const IS_SINGLE: bool = L::REGISTERS > 0 && size_of::<L::T>() == 4;
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
                     lanes: L::N,
                     rows: Self::MICRO.len(),
@@ -280,7 +292,8 @@ macro_rules! entry {
                     taps: taps::<L, false>,
                     wide_taps: taps::<L, true>,
                     depthwise: depthwise::<L>,
-                    lines: if L::REGISTERS > 0 && size_of::<L::T>() == 4 { Some(Self::LINES) } else { None },
+                    lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
+                    spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },
                     gather: gather::<L>,
                     points: points::<L>,
                     outputs: outputs::<L>,
@@ -305,6 +318,15 @@ macro_rules! entry {
             ) {
                 // SAFETY: the contract is passed on.
                 unsafe { runs_body::<L, MR, NV>(k, segments, places, b, step, out) }
+            }
+            /// # Safety
+            /// As [`spaced_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn spaced<L: Lane, const MR: usize, const NV: usize, const S: usize>(
+                x: *const L::T, offsets: &[usize], b: *const L::T, step: usize, out: TileOut<L::T>,
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { spaced_body::<L, MR, NV, S>(x, offsets, b, step, out) }
             }
             /// # Safety
             /// As [`dot_body`]; the CPU has the features.
@@ -402,13 +424,13 @@ macro_rules! entry {
     };
 }
 
-entry!(baseline, [], 1 2 3 4);
+entry!(baseline, [], 1 2 3 4, [4, 2]);
 #[cfg(target_arch = "x86_64")]
-entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6);
+entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6, [12, 6]);
 #[cfg(target_arch = "x86_64")]
-entry!(wide, ["avx512f,avx512dq"], 1 2 3 4 5 6 7 8);
+entry!(wide, ["avx512f,avx512dq"], 1 2 3 4 5 6 7 8, [4, 2]);
 #[cfg(target_arch = "x86_64")]
-entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14, [28, 14]);
 
 /// A table of [`Compute::kernels`]: the best one the CPU can run.
 macro_rules! best {
