@@ -21,11 +21,16 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[4], c: 0")
         .when(&[Is("c", 0.0)])
         .stands_for("MobileNetV3, and activations by hand"),
-    rule("hardswish", "(div.Tensor (mul.Tensor ?x (clamp (add.Tensor ?x ?a 1) ?z ?c)) ?d)", "(hardswish ?x)")
+    rule("clamp-clamp", "(clamp (clamp ?x ?a None) None ?b)", "(clamp ?x ?a ?b)").given("x: f32[4], a: -1, b: 6"),
+    rule("hardsigmoid", "(div.Tensor (clamp (add.Tensor ?x ?a 1) ?z ?c) ?d)", "(hardsigmoid ?x)")
         .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
         .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
         .rounding()
         .stands_for("MobileNetV3, and activations by hand"),
+    rule("hardswish", "(div.Tensor (mul.Tensor ?x (clamp (add.Tensor ?x ?a 1) ?z ?c)) ?d)", "(hardswish ?x)")
+        .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
+        .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
+        .rounding(),
     rule(
         "hardswish-hardtanh",
         "(div.Tensor (mul.Tensor ?x (hardtanh (add.Tensor ?x ?a 1) ?z ?c)) ?d)",

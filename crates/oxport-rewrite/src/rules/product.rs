@@ -10,6 +10,25 @@ pub(super) static RULES: &[Rule] = &[
     rule("mm-linear", "(mm ?x (permute ?w ?p))", "(linear ?x ?w None)")
         .given("x: f32[2, 3], w: f32[4, 3], p: [1, 0]")
         .when(&[SwapsLast("p")]),
+    rule("matmul-linear", "(matmul ?x (permute ?w ?p))", "(linear ?x ?w None)")
+        .given("x: f32[2, 5, 3], w: f32[4, 3], p: [1, 0]")
+        .when(&[SwapsLast("p")]),
+    // As Core ATen writes the linear layer of rows that no view joins.
+    rule("matmul-linear-expanded", "(matmul ?x (expand (permute ?w ?p) ?e ?i))", "(linear ?x ?w None)")
+        .given("x: f32[2, 5, 3], w: f32[4, 3], p: [1, 0], e: [2, 3, 4], i: False")
+        .against(&["x: f32[2, 5, 3], w: f32[3, 3], p: [0, 1], e: [2, 3, 3], i: False"])
+        .when(&[SwapsLast("p")])
+        .rounding()
+        .stands_for("transformers' vit_msn, in Core ATen"),
+    // Rows are copied at most once.
+    rule(
+        "linear-of-copy",
+        "(linear (reshape (permute (contiguous ?x ?m) ?a) ?s) ?w ?b)",
+        "(linear (reshape (permute ?x ?a) ?s) ?w ?b)",
+    )
+    .given("x: f32[5, 2, 3, 2], m: contiguous_format, a: [1, 0, 2, 3], s: [2, 5, 6], w: f32[4, 6], b: f32[4]")
+    .rounding()
+    .stands_for("transformers' vit_msn, in Core ATen"),
     // As Core ATen writes the linear layer of more dimensions.
     rule("linear-rows", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
         .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]"),
