@@ -189,6 +189,39 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, c: 0.3, g: False")
     .when(&[Modest("c")])
     .rounding(),
+    // Operands are read where they lie; what a copied query yields has the strides of the copy.
+    rule(
+        "attention-copied-query",
+        "(scaled_dot_product_attention (contiguous ?q ?f) ?k ?v ?m 0.0 ?l ?s ?g)",
+        "(contiguous (scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g) ?f)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format",
+    )
+    .rounding()
+    .stands_for("transformers' whisper"),
+    rule(
+        "attention-copied-key",
+        "(scaled_dot_product_attention ?q (contiguous ?k ?f) ?v ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format",
+    )
+    .rounding()
+    .stands_for("transformers' whisper"),
+    rule(
+        "attention-copied-value",
+        "(scaled_dot_product_attention ?q ?k (contiguous ?v ?f) ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format",
+    )
+    .rounding(),
     rule(
         "attention-repeated-heads",
         "(scaled_dot_product_attention ?q (reshape (expand (unsqueeze ?k 2) ?e ?i) ?t) (reshape (expand (unsqueeze ?v \
