@@ -41,8 +41,6 @@ pub enum Condition {
     MovesOnes(&'static str, &'static str),
     /// The second variable is the last dimension of the tensor, or a list of it.
     Last(&'static str, &'static str),
-    /// The list has the last sizes of the tensor, so many, behind one more.
-    Flattens(&'static str, &'static str, usize),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
@@ -207,10 +205,6 @@ impl Condition {
                     list => *list.ints()?.first().filter(|_| list.ints().is_some_and(|l| l.len() == 1))?,
                 };
                 wrap(dim, n)? + 1 == n
-            }
-            Condition::Flattens(x, s, count) => {
-                let (x, s) = (&m.tensor(x)?.sizes, listed(m.kind(s)?)?);
-                s.len() == count + 1 && m.equal(last(x, count)?, last(&s, count)?)
             }
             Condition::Contiguous(x) => {
                 let t = m.tensor(x)?;

@@ -234,7 +234,6 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("KeepsEnd", Make::One(Condition::KeepsEnd)),
     ("MovesOnes", Make::Two(Condition::MovesOnes)),
     ("Last", Make::Two(Condition::Last)),
-    ("Flattens", Make::TwoCount(Condition::Flattens)),
     ("Contiguous", Make::One(Condition::Contiguous)),
     ("PowerOfTwo", Make::One(Condition::PowerOfTwo)),
     ("Number", Make::One(Condition::Number)),

@@ -63,6 +63,9 @@ pub(super) static RULES: &[Rule] = &[
         "(_safe_softmax ?s ?d None)",
     )
     .given("s: f32[8, 4]<mask>, i: -inf, e: -1, y: f32[8, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
+    .against(&[
+        "s: f32[8, 8]<mask>, i: -inf, e: -1, y: f32[8, 8], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1",
+    ])
     .when(&[Is("i", f64::NEG_INFINITY), Is("z", 0.0), Last("e", "s"), Last("d", "s")])
     .rounding(),
     rule(
@@ -96,7 +99,7 @@ pub(super) static RULES: &[Rule] = &[
     .against(&[
         "q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, c: 0.25, d: 1",
         "q: f64[3, 4], t: f64[4, 7], v: f64[7, 6], m: f64[3, 7]<mask>, c: 0.3, d: -1",
-        "q: f16[3, 4], t: f16[4, 7], v: f16[7, 6], m: f16[3, 7]<mask>, c: 8.0, d: -1",
+        "q: f16[3, 4], t: f16[4, 7], v: f16[7, 6], m: f16[3, 7]<mask>, c: 2.0, d: -1",
     ])
     .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q"), Finite("m"), PowerOfTwo("c"), AtMost("c", 1.0)])
     .rounding()
@@ -152,6 +155,7 @@ pub(super) static RULES: &[Rule] = &[
         None)) 1) ?d None)",
     )
     .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], b: b8[2, 1, 5, 7], c: -3.4028234663852886e+38, d: -1")
+    .against(&["q: f64[3, 4], t: f64[4, 1], b: b8[3, 1], c: -1e300, d: -1"])
     .when(&[Hides("c")])
     .rounding()
     .stands_for("onnxruntime's attention fusions: scores filled before a mask is added"),
@@ -179,6 +183,9 @@ pub(super) static RULES: &[Rule] = &[
         "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l (@mul ?s ?c) ?g)",
     )
     .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, c: 0.3, g: False")
+    .against(&[
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7], l: False, s: 0.5, c: 0.3, g: False",
+    ])
     .when(&[Modest("c")])
     .rounding(),
     rule(
@@ -187,6 +194,9 @@ pub(super) static RULES: &[Rule] = &[
         "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l (@mul ?s ?c) ?g)",
     )
     .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, c: 0.3, g: False")
+    .against(&[
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7], l: False, s: 0.5, c: 0.3, g: False",
+    ])
     .when(&[Modest("c")])
     .rounding(),
     // Operands are read where they lie; what a copied query yields has the strides of the copy.
@@ -235,6 +245,8 @@ pub(super) static RULES: &[Rule] = &[
     .against(&[
         "q: f32[2, 8, 5, 4], k: f32[2, 2, 2, 4], v: f32[2, 2, 2, 4], e: [2, 2, 2, 2, 4], f: [2, 2, 2, 2, 4], i: False, \
         j: False, t: [2, 8, 1, 4], u: [2, 8, 1, 4], m: None, l: False, s: 0.5",
+        "q: f32[2, 4, 5, 4], k: f32[2, 2, 2, 4], v: f32[2, 2, 2, 4], e: [2, 2, 2, 2, 4], f: [2, 2, 2, 2, 4], i: False, \
+        j: False, t: [2, 4, 2, 4], u: [2, 4, 2, 4], m: f32[5, 2], l: False, s: 0.5",
     ])
     .when(&[Repeats("k", "e", "t")])
     .rounding(),

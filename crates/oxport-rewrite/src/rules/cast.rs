@@ -5,8 +5,8 @@ use crate::condition::Condition::{Half, Holds};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
-    rule("to-copy", "(_to_copy ?x ?d None None None ?n None)", "(to.dtype ?x ?d ?n False None)")
-        .given("x: f32[4, 3], d: float64, n: False"),
+    rule("to-copy", "(_to_copy ?x ?d ?l ?v ?p ?n ?m)", "(to.dtype ?x ?d ?n False ?m)")
+        .given("x: f32[4, 3], d: float64, l: None, v: None, p: None, n: False, m: None"),
     rule("to-layout", "(to.dtype_layout ?x ?d ?l ?v ?p ?n ?c ?m)", "(to.dtype ?x ?d ?n ?c ?m)")
         .given("x: f32[4, 3], d: float64, l: None, v: None, p: None, n: False, c: False, m: None"),
     rule("to-device", "(to.device ?x ?v ?d ?n ?c ?m)", "(to.dtype ?x ?d ?n ?c ?m)")
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         "(slice.Tensor (to.dtype ?x ?d ?n ?c ?m) ?i ?s ?e ?k)",
         "(to.dtype (slice.Tensor ?x ?i ?s ?e ?k) ?d ?n ?c ?m)",
     )
-    .given("x: f16[4], d: float32, n: False, c: True, m: contiguous_format, i: 0, s: 1, e: 3, k: 1")
+    .given("x: f16[6], d: float32, n: False, c: True, m: contiguous_format, i: 0, s: 2, e: 4, k: 1")
     .stands_for("transformers' cohere"),
     rule(
         "cast-unary-cast",
@@ -36,11 +36,14 @@ pub(super) static RULES: &[Rule] = &[
         "(silu|sigmoid|tanh|exp|rsqrt ?x)",
     )
     .given("x: f16[4]>0, n: False, c: False, m: None, d: float16, o: False, e: False, p: None")
+    .against(&["x: bf16[4]<1e5..2e5>, n: False, c: False, m: None, d: bfloat16, o: False, e: False, p: None"])
     .when(&[Half("x")])
     .rounding()
     .stands_for("transformers' llama_bf16"),
     rule("cast-gelu-cast", "(to.dtype (gelu (to.dtype ?x float32 ?n ?c ?m) ?a) ?d ?o ?e ?p)", "(gelu ?x ?a)")
         .given("x: f16[4], n: False, c: False, m: None, a: \"none\", d: float16, o: False, e: False, p: None")
+        .against(&["x: bf16[4]<1e5..2e5>, n: False, c: False, m: None, a: \"none\", d: bfloat16, o: False, e: False, \
+            p: None"])
         .when(&[Half("x")])
         .rounding()
         .stands_for("onnxruntime's chains of casts, in half precision"),
@@ -50,11 +53,14 @@ pub(super) static RULES: &[Rule] = &[
         "(rms_norm ?x ?s None ?eps)",
     )
     .given("x: f16[4, 8], n: False, c: False, m: None, s: [8], eps: 1e-05, d: float16, o: False, e: False, p: None")
+    .against(&["x: bf16[4, 8]<1e5..2e5>, n: False, c: False, m: None, s: [8], eps: 1e-05, d: bfloat16, o: False, \
+        e: False, p: None"])
     .when(&[Half("x")])
     .rounding()
     .stands_for("transformers' llama_bf16"),
     rule("cast-softmax-cast", "(to.dtype (softmax.int ?x ?i float32) ?d ?o ?e ?p)", "(softmax.int ?x ?i None)")
         .given("x: f16[4, 3], i: -1, d: float16, o: False, e: False, p: None")
+        .against(&["x: bf16[4, 3]<1e5..2e5>, i: -1, d: bfloat16, o: False, e: False, p: None"])
         .when(&[Half("x")])
         .rounding()
         .stands_for("onnxruntime's chains of casts, in half precision"),

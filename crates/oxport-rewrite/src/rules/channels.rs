@@ -6,14 +6,14 @@ use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
     rule("conv1d", "(conv1d ?x ?w ?b ?s ?p ?d ?g)", "(convolution ?x ?w ?b ?s ?p ?d False (list 0) ?g)")
-        .given("x: f32[1, 3, 5], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], g: 1")
+        .given("x: f32[1, 3, 9], w: f32[4, 3, 3], b: f32[4], s: [2], p: [1], d: [3], g: 1")
         .when(&[SameRank("x", "w")]),
     rule("conv2d", "(conv2d ?x ?w ?b ?s ?p ?d ?g)", "(convolution ?x ?w ?b ?s ?p ?d False (list 0 0) ?g)")
-        .given("x: f32[1, 3, 5, 5], w: f32[4, 3, 3, 3], b: f32[4], s: [1, 1], p: [1, 1], d: [1, 1], g: 1")
+        .given("x: f32[1, 3, 5, 5], w: f32[4, 3, 3, 3], b: f32[4], s: [2, 1], p: [1, 0], d: [1, 2], g: 1")
         .when(&[SameRank("x", "w")]),
     rule("conv3d", "(conv3d ?x ?w ?b ?s ?p ?d ?g)", "(convolution ?x ?w ?b ?s ?p ?d False (list 0 0 0) ?g)")
         .given(
-            "x: f32[1, 3, 5, 4, 4], w: f32[4, 3, 3, 3, 3], b: f32[4], s: [1, 1, 1], p: [1, 1, 1], d: [1, 1, 1], g: 1",
+            "x: f32[1, 3, 5, 4, 4], w: f32[4, 3, 3, 3, 3], b: f32[4], s: [2, 1, 1], p: [1, 2, 0], d: [1, 2, 1], g: 1",
         )
         .when(&[SameRank("x", "w")])
         .stands_for("transformers' videomae"),
@@ -22,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
         "(conv_transpose1d|conv_transpose2d.input|conv_transpose3d.input ?x ?w ?b ?s ?p ?o ?g ?d)",
         "(convolution ?x ?w ?b ?s ?p ?d True ?o ?g)",
     )
-    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], o: [0], g: 1, d: [1]")
+    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [3], p: [1], o: [2], g: 1, d: [4]")
     .when(&[SameRank("x", "w")]),
     rule(
         "native-batch-norm",
@@ -43,8 +43,11 @@ pub(super) static RULES: &[Rule] = &[
         "(mul.Tensor (convolution ?x ?w None ?s ?p ?d False ?o ?g) ?f)",
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 0))) None ?s ?p ?d False ?o ?g)",
     )
-    .given("x: f32[1, 3, 5], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .given("x: f32[1, 3, 9], w: f32[4, 3, 3], s: [2], p: [1], d: [3], o: [0], g: 1, f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
@@ -53,8 +56,11 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 0))) (mul.Tensor ?b (reshape ?f (list -1))) ?s ?p ?d \
         False ?o ?g)",
     )
-    .given("x: f32[1, 3, 5], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .given("x: f32[1, 3, 9], w: f32[4, 3, 3], b: f32[4], s: [2], p: [1], d: [3], o: [0], g: 1, f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
@@ -62,8 +68,11 @@ pub(super) static RULES: &[Rule] = &[
         "(add.Tensor (convolution ?x ?w None ?s ?p ?d False ?o ?g) ?f 1)",
         "(convolution ?x ?w (reshape ?f (list -1)) ?s ?p ?d False ?o ?g)",
     )
-    .given("x: f32[1, 3, 5], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .given("x: f32[1, 3, 9], w: f32[4, 3, 3], s: [2], p: [1], d: [3], o: [0], g: 1, f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[4, 3, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
@@ -71,8 +80,11 @@ pub(super) static RULES: &[Rule] = &[
         "(add.Tensor (convolution ?x ?w ?b ?s ?p ?d False ?o ?g) ?f 1)",
         "(convolution ?x ?w (add.Tensor ?b (reshape ?f (list -1)) 1) ?s ?p ?d False ?o ?g)",
     )
-    .given("x: f32[1, 3, 5], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]"])
+    .given("x: f32[1, 3, 9], w: f32[4, 3, 3], b: f32[4], s: [2], p: [1], d: [3], o: [0], g: 1, f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[4, 3, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], g: 1, f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 0)])
     .rounding(),
     rule(
@@ -80,8 +92,11 @@ pub(super) static RULES: &[Rule] = &[
         "(mul.Tensor (convolution ?x ?w None ?s ?p ?d True ?o 1) ?f)",
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 1))) None ?s ?p ?d True ?o 1)",
     )
-    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [3], p: [1], d: [4], o: [2], f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 1)])
     .rounding()
     .stands_for("batch norm behind transposed convolutions, in decoders of images"),
@@ -91,8 +106,11 @@ pub(super) static RULES: &[Rule] = &[
         "(convolution ?x (mul.Tensor ?w (reshape ?f (@along ?w 1))) (mul.Tensor ?b (reshape ?f (list -1))) ?s ?p ?d \
         True ?o 1)",
     )
-    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [3], p: [1], d: [4], o: [2], f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 1)])
     .rounding()
     .stands_for("transformers' dac"),
@@ -101,8 +119,11 @@ pub(super) static RULES: &[Rule] = &[
         "(add.Tensor (convolution ?x ?w None ?s ?p ?d True ?o 1) ?f 1)",
         "(convolution ?x ?w (reshape ?f (list -1)) ?s ?p ?d True ?o 1)",
     )
-    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], s: [3], p: [1], d: [4], o: [2], f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[3, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 1)])
     .rounding()
     .stands_for("batch norm behind transposed convolutions, in decoders of images"),
@@ -111,8 +132,11 @@ pub(super) static RULES: &[Rule] = &[
         "(add.Tensor (convolution ?x ?w ?b ?s ?p ?d True ?o 1) ?f 1)",
         "(convolution ?x ?w (add.Tensor ?b (reshape ?f (list -1)) 1) ?s ?p ?d True ?o 1)",
     )
-    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]")
-    .against(&["x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]"])
+    .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [3], p: [1], d: [4], o: [2], f: f32[4, 1]")
+    .against(&[
+        "x: f32[1, 3, 4], w: f32[3, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4]",
+        "x: f32[1, 4, 5], w: f32[4, 4, 3], b: f32[4], s: [1], p: [1], d: [1], o: [0], f: f32[4, 1]",
+    ])
     .when(&[PerChannel("f", "w", 1)])
     .rounding()
     .stands_for("batch norm behind transposed convolutions, in decoders of images"),

@@ -35,8 +35,9 @@ pub(super) static RULES: &[Rule] = &[
     rule("repeat-once", "(repeat ?x ?a)", "?x")
         .given("x: f32[2, 3], a: [1, 1]")
         .stands_for("transformers' conditional_detr"),
-    rule("permute-identity", "(permute ?x ?a)", "?x").given("x: f32[2, 3], a: [0, 1]").when(&[Identity("a")]),
-    rule("slice-whole", "(slice.Tensor ?x ?d ?s ?e 1)", "?x").given("x: f32[4, 3], d: 0, s: 0, e: 9223372036854775807"),
+    rule("permute-identity", "(permute ?x ?a)", "?x").given("x: f32[2, 3, 4], a: [0, 1, 2]").when(&[Identity("a")]),
+    rule("slice-whole", "(slice.Tensor ?x ?d ?s ?e ?k)", "?x")
+        .given("x: f32[4, 3], d: 0, s: 0, e: 9223372036854775807, k: 1"),
     rule("squeeze-nothing", "(squeeze.dim ?x ?d)", "?x")
         .given("x: f32[4, 3], d: 0")
         .stands_for("inductor's removal of calls that do nothing, in other spellings"),
@@ -62,7 +63,7 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[4]")
         .when(&[Real("x")])
         .stands_for("transformers' qwen2_moe"),
-    rule("add-0-int", "(add.Tensor ?x 0 1)", "?x").given("x: i64[4]").when(&[Integer("x")]),
+    rule("add-0-int", "(add.Tensor ?x 0 ?a)", "?x").given("x: i64[4], a: 1").when(&[Integer("x")]),
     // -0 + 0 is 0.
     rule("add-0", "(add.Tensor ?x ?c 1)", "?x")
         .given("x: f32[4], c: 0.0")

@@ -1,6 +1,6 @@
 //! Normalizations and softmax recognized from their parts; a weight and a bias join what was recognized.
 
-use crate::condition::Condition::{Flattens, Is, KeepsEnd, Last, NotNegative, SameDType};
+use crate::condition::Condition::{Is, KeepsEnd, KeepsLast, Last, NotNegative, SameDType};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -42,6 +42,7 @@ pub(super) static RULES: &[Rule] = &[
         "(layer_norm ?x (@last ?x) None None ?e True)",
     )
     .given("x: f32[4, 8], p: 2, d: [-1], e: 1e-05")
+    .against(&["x: f32[4, 8]<100..101>, p: 2, d: [-1], e: 1e-05"])
     .when(&[Is("p", 2.0), Last("d", "x")])
     .rounding()
     .stands_for("transformers' deberta"),
@@ -71,7 +72,8 @@ pub(super) static RULES: &[Rule] = &[
         "(_operator::getitem (native_layer_norm ?x ?s ?w ?b ?e) 0)",
         "(layer_norm ?x ?s ?w ?b ?e True)",
     )
-    .given("x: f32[4, 8], s: [8], w: f32[8], b: f32[8], e: 1e-05"),
+    .given("x: f32[4, 8], s: [8], w: f32[8], b: f32[8], e: 1e-05")
+    .against(&["x: f32[4, 1], s: [1], w: f32[1], b: f32[1], e: 1e-05"]),
     rule(
         "native-group-norm",
         "(_operator::getitem (native_group_norm ?x ?w ?b ?n ?c ?h ?g ?e) 0)",
@@ -81,7 +83,7 @@ pub(super) static RULES: &[Rule] = &[
     rule("softmax-rows", "(reshape (softmax.int (reshape ?x ?s) -1 None) ?r)", "(softmax.int ?x -1 None)")
         .given("x: f32[2, 3, 4, 5], s: [6, 4, 5], r: [2, 3, 4, 5]")
         .against(&["x: f32[2, 2, 4, 2], s: [4, 2, 4], r: [2, 2, 4, 2]"])
-        .when(&[Flattens("x", "s", 2)])
+        .when(&[KeepsLast("s", "x", 1)])
         .stands_for("transformers' vits"),
     rule("softmax-core", "(_softmax ?x ?d False)", "(softmax.int ?x ?d None)").given("x: f32[4, 3], d: -1"),
     rule(

@@ -9,16 +9,18 @@ pub(super) static RULES: &[Rule] = &[
         "(slice.Tensor (slice.Tensor ?x ?d ?s ?e 1) ?d ?t ?u ?k)",
         "(slice.Tensor ?x ?d (@start ?s ?t) (@end ?s ?e ?u) ?k)",
     )
-    .given("x: f32[6, 3], d: 0, s: 1, e: 5, t: 1, u: 3, k: 1")
+    .given("x: f32[9, 3], d: 0, s: 2, e: 9, t: 3, u: 6, k: 1")
+    .against(&["x: f32[6, 3], d: 0, s: 1, e: 5, t: 1, u: 2, k: 1"])
     .stands_for("transformers' codegen"),
     rule("select-slice", "(select.int (slice.Tensor ?x ?d ?s ?e 1) ?d ?i)", "(select.int ?x ?d (@start ?s ?i))")
-        .given("x: f32[6, 3], d: 0, s: 1, e: 5, i: 2")
+        .given("x: f32[6, 3], d: 0, s: 0, e: 5, i: 1")
+        .against(&["x: f32[6, 3], d: 0, s: 1, e: 5, i: 1"])
         .stands_for("transformers' sam"),
     rule("narrow", "(narrow ?x ?d ?s ?n)", "(slice.Tensor ?x ?d ?s (@start ?s ?n) 1)")
-        .given("x: f32[6, 3], d: 0, s: 1, n: 4")
+        .given("x: f32[6, 3], d: 0, s: 2, n: 3")
         .stands_for("inductor's removal of calls that do nothing, in other spellings"),
-    rule("slice-cat", "(slice.Tensor (cat ?l ?c) ?d ?s ?e 1)", "(@part ?l ?c ?d ?s ?e)")
-        .given("l: {x, y}, x: f32[2, 3], y: f32[4, 3], c: 0, d: 0, s: 1, e: 2")
+    rule("slice-cat", "(slice.Tensor (cat ?l ?c) ?d ?s ?e ?k)", "(@part ?l ?c ?d ?s ?e)")
+        .given("l: {x, y}, x: f32[2, 3], y: f32[4, 3], c: 0, d: 0, s: 3, e: 5, k: 1")
         .stands_for("transformers' wavlm"),
     rule("select-stack", "(select.int (stack ?l ?c) ?d ?i)", "(@stacked ?l ?c ?d ?i)")
         .given("l: {x, y}, x: f32[2, 3], y: f32[2, 3], c: 0, d: 0, i: 1")
@@ -28,13 +30,13 @@ pub(super) static RULES: &[Rule] = &[
         "(_operator::getitem (split.Tensor ?x ?n ?d) ?i)",
         "(slice.Tensor ?x ?d (@product ?n ?i 0) (@product ?n ?i 1) 1)",
     )
-    .given("x: f32[5, 3], n: 2, d: 0, i: 1"),
+    .given("x: f32[11, 3], n: 3, d: 0, i: 2"),
     rule(
         "split-sizes",
         "(_operator::getitem (split_with_sizes|split.sizes ?x ?n ?d) ?i)",
         "(slice.Tensor ?x ?d (@before ?n ?i 0) (@before ?n ?i 1) 1)",
     )
-    .given("x: f32[5, 3], n: [2, 3], d: 0, i: 1"),
+    .given("x: f32[5, 3], n: [2, 1, 2], d: 0, i: 1"),
     rule("unbind", "(_operator::getitem (unbind.int ?x ?d) ?i)", "(select.int ?x ?d ?i)")
         .given("x: f32[5, 3], d: 0, i: 1")
         .stands_for("timm's davit_tiny"),

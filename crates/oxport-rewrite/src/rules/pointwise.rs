@@ -15,9 +15,9 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[2, 3], a: [6]")
         .when(&[Contiguous("x")]),
     rule("exact-expand", "(~exact (expand ?x ?a ?i))", "(expand (~exact ?x) ?a ?i)")
-        .given("x: f32[1, 3], a: [4, 3], i: False"),
+        .given("x: f32[2, 3], a: [1, 2, 3], i: False"),
     rule("exact-slice", "(slice.Tensor (~exact ?x) ?d ?s ?e ?k)", "(~exact (slice.Tensor ?x ?d ?s ?e ?k))")
-        .given("x: f32[4, 3], d: 0, s: 1, e: 3, k: 1"),
+        .given("x: f32[6, 3], d: 0, s: 1, e: 4, k: 2"),
     rule("exact-select", "(select.int (~exact ?x) ?d ?i)", "(~exact (select.int ?x ?d ?i))")
         .given("x: f32[4, 3], d: 0, i: 1"),
     rule("binary-permute", "(~binary (permute ?x ?a) (permute ?y ?a))", "(permute (~binary ?x ?y) ?a)")

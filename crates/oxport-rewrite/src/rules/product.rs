@@ -1,6 +1,6 @@
 //! Products: flattened ones as they were meant, `linear` and its bias, scales.
 
-use crate::condition::Condition::{Flattens, Modest, Rank, SameDType, SwapsLast};
+use crate::condition::Condition::{KeepsLast, Modest, Rank, SameDType, SwapsLast};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -38,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
             "x: f32[1, 2, 3], s: [1, 2, 3], y: f32[2, 3, 4], t: [1, 3, 8], r: [2, 2, 4]",
             "x: f32[2, 2, 1, 3], s: [2, 2, 3], y: f32[1, 2, 3, 4], t: [2, 3, 4], r: [2, 2, 1, 4]",
         ])
-        .when(&[Flattens("x", "s", 2), Flattens("y", "t", 2)]),
+        .when(&[KeepsLast("s", "x", 2), KeepsLast("t", "y", 1)]),
     rule("bmm", "(bmm ?x ?y)", "(matmul ?x ?y)").given("x: f32[2, 3, 4], y: f32[2, 4, 5]"),
     rule("mm-add", "(add.Tensor (mm ?a ?b) ?c 1)", "(addmm ?c ?a ?b 1 1)")
         .given("a: f32[2, 3], b: f32[3, 4], c: f32[4]")

@@ -16,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
     rule("squeeze-dims", "(squeeze.dims ?x ?d)", "(reshape ?x (@sizes ?x))")
         .given("x: f32[2, 1, 6], d: [1]")
         .stands_for("timm's deit_tiny_distilled_patch16_224"),
-    rule("select-one", "(select.int ?x ?d 0)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 1, 6], d: 1"),
+    rule("select-one", "(select.int ?x ?d ?i)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 1, 6], d: 1, i: 0"),
     rule("reshape-reshape", "(reshape (reshape ?x ?a) ?b)", "(reshape ?x ?b)")
         .given("x: f32[2, 6], a: [12], b: [3, 4]"),
     rule("t", "(t|numpy_T ?x)", "(permute ?x (@reverse ?x))").given("x: f32[2, 3]"),

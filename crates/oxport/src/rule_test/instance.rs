@@ -213,7 +213,7 @@ fn range(text: &str) -> Option<(f64, f64)> {
 
 /// A mask of whose elements the e-graph knows that they are finite: a low number where the tensor is infinite.
 fn finite(b: &mut crate::ProgramBuilder<'_>, mask: NodeId) -> Result<Argument, String> {
-    let low = b.calls().expr("masked_fill.Scalar(zeros_like(mask), isinf(mask), -10000.0)", &|name| {
+    let low = b.calls().expr("masked_fill.Scalar(zeros_like(mask), isinf(mask), -60000.0)", &|name| {
         (name == "mask").then(|| mask.into())
     });
     low.map_err(|e| e.to_string())

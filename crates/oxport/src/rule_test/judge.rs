@@ -3,26 +3,40 @@
 use super::instance::Instance;
 use crate::compare::{Tolerance, compare};
 use crate::{DType, ExportedProgram, Opt, Plan, PlanOptions, Tensor, Toolchain, Value, registry};
+use egg::Rewrite;
 use oxport_rewrite::rule::Soundness;
 use oxport_rewrite::term::Term;
 use oxport_rewrite::typing::Typing;
 use oxport_tensor::Complex;
-
-/// A rule as it is tried.
-pub(crate) struct Tried {
-    pub soundness: Soundness,
-    /// Of the numbers on which rules that round are tried.
-    pub seed: u64,
-    pub rewrite: egg::Rewrite<Term, Typing<'static>>,
-}
+use std::cell::OnceCell;
 
 /// What became of an instance.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// The left side is no program, or the rule does not fire.
     Nothing,
+    /// Both sides are equal.
     Agrees,
+    /// They are not.
     Differs(String),
+}
+
+/// The left side of a rule on an instance; what it computes is kept for all rules that are tried on it.
+pub struct Left {
+    instance: Instance,
+    /// The instance in `float64`.
+    exact: Option<Instance>,
+    soundness: Soundness,
+    plans: OnceCell<Option<(Plan, Option<Plan>)>>,
+    /// By seed and size.
+    runs: Vec<(u64, i64, OnceCell<Option<Run>>)>,
+}
+
+/// What the left side yields.
+struct Run {
+    inputs: Vec<Tensor>,
+    before: Value,
+    exact: Option<Value>,
 }
 
 fn plan(program: &ExportedProgram) -> crate::Result<Plan> {
@@ -38,46 +52,69 @@ fn run(plan: &Plan, inputs: &[Tensor]) -> crate::Result<Value> {
     Ok(plan.run(inputs.iter().cloned().map(Value::Tensor).collect())?.user.remove(0))
 }
 
-/// Tries a rule on an instance; `exact` is the instance in `float64`.
-pub(crate) fn judge(tried: &Tried, instance: &Instance, exact: Option<&Instance>) -> Result<Outcome, String> {
-    // A call that is refused, or of a dtype without kernel, is no program.
-    if !crate::verify(&instance.program).is_empty() {
-        return Ok(Outcome::Nothing);
+impl Left {
+    /// `None` for a call that is refused, or of a dtype without kernel: it is no program.
+    /// Rules that round are tried on the numbers of `seed`.
+    pub(crate) fn of(instance: Instance, exact: Option<Instance>, soundness: Soundness, seed: u64) -> Option<Left> {
+        if !crate::verify(&instance.program).is_empty() {
+            return None;
+        }
+        let sizes: &[i64] = if instance.tensors.iter().any(|t| t.open.is_some()) { &[4, 2, 1, 0] } else { &[0] };
+        let seed = if soundness == Soundness::Rounding { seed } else { 0 };
+        let runs =
+            (seed..seed + 6).flat_map(|seed| sizes.iter().map(move |&size| (seed, size, OnceCell::new()))).collect();
+        Some(Left { instance, exact, soundness, plans: OnceCell::new(), runs })
     }
-    let applied = oxport_rewrite::apply(&instance.program, registry(), &tried.rewrite).map_err(|e| e.to_string())?;
-    let (Some(right), Ok(left)) = (applied, plan(&instance.program)) else { return Ok(Outcome::Nothing) };
-    if let Some(d) = crate::verify(&right).first() {
-        return Ok(Outcome::Differs(format!("the right side is not valid: {d}")));
-    }
-    let right = plan(&right).map_err(|e| format!("the right side: {e}"))?;
-    let exact = exact.and_then(|i| plan(&i.program).ok());
-    let mut ran = false;
-    let sizes: &[i64] = if instance.tensors.iter().any(|t| t.open.is_some()) { &[4, 2, 1, 0] } else { &[0] };
-    let fresh = if tried.soundness == Soundness::Rounding { tried.seed } else { 0 };
-    for seed in 0..6 {
-        for &size in sizes {
-            let draw = |(t, i): (&super::instance::Input, u64)| t.draw(tried.soundness, fresh + seed + 6 * i, size);
-            let inputs: Vec<Tensor> = instance.tensors.iter().zip(0..).map(draw).collect();
-            let Ok(before) = run(&left, &inputs) else { continue };
+
+    /// Tries a rule of this left side.
+    ///
+    /// # Errors
+    /// What the rule makes cannot be planned.
+    pub fn judge(&self, rewrite: &Rewrite<Term, Typing<'static>>) -> Result<Outcome, String> {
+        let program = &self.instance.program;
+        let applied = oxport_rewrite::apply(program, registry(), rewrite).map_err(|e| e.to_string())?;
+        let (Some(right), Some((left, exact))) = (applied, self.plans()) else { return Ok(Outcome::Nothing) };
+        if let Some(d) = crate::verify(&right).first() {
+            return Ok(Outcome::Differs(format!("the right side is not valid: {d}")));
+        }
+        let right = plan(&right).map_err(|e| format!("the right side: {e}"))?;
+        let mut ran = false;
+        for (seed, size, made) in &self.runs {
+            let Some(made) = made.get_or_init(|| self.run(left, exact.as_ref(), *seed, *size)) else { continue };
             ran = true;
-            let after = match run(&right, &inputs) {
+            let after = match run(&right, &made.inputs) {
                 Ok(after) => after,
                 Err(e) => return Ok(Outcome::Differs(format!("seed {seed}: the right side fails: {e}"))),
             };
-            let difference = match (tried.soundness, before.as_tensor(), after.as_tensor()) {
+            let difference = match (self.soundness, made.before.as_tensor(), after.as_tensor()) {
                 (Soundness::Rounding, Some(b), Some(a)) if b.dtype().is_float() || b.dtype().is_complex() => {
-                    let wide: Vec<Tensor> = inputs.iter().map(in_float64).collect();
-                    let exact = exact.as_ref().and_then(|plan| run(plan, &wide).ok());
-                    rounds_alike(b, a, exact.as_ref().and_then(Value::as_tensor), &inputs)
+                    rounds_alike(b, a, made.exact.as_ref().and_then(Value::as_tensor), &made.inputs)
                 }
-                _ => Some(compare(&after, &before, Tolerance::Exact)).filter(|c| !c.agree).map(|c| c.detail),
+                _ => Some(compare(&after, &made.before, Tolerance::Exact)).filter(|c| !c.agree).map(|c| c.detail),
             };
             if let Some(how) = difference {
-                return Ok(Outcome::Differs(format!("seed {}, size {size}: {how}", fresh + seed)));
+                return Ok(Outcome::Differs(format!("seed {seed}, size {size}: {how}")));
             }
         }
+        Ok(if ran { Outcome::Agrees } else { Outcome::Nothing })
     }
-    Ok(if ran { Outcome::Agrees } else { Outcome::Nothing })
+
+    fn plans(&self) -> Option<&(Plan, Option<Plan>)> {
+        let plans = || {
+            let exact = self.exact.as_ref().and_then(|i| plan(&i.program).ok());
+            plan(&self.instance.program).ok().map(|left| (left, exact))
+        };
+        self.plans.get_or_init(plans).as_ref()
+    }
+
+    fn run(&self, left: &Plan, exact: Option<&Plan>, seed: u64, size: i64) -> Option<Run> {
+        let draw = |(t, i): (&super::instance::Input, u64)| t.draw(self.soundness, seed + 6 * i, size);
+        let inputs: Vec<Tensor> = self.instance.tensors.iter().zip(0..).map(draw).collect();
+        let before = run(left, &inputs).ok()?;
+        let wide = || inputs.iter().map(in_float64).collect::<Vec<Tensor>>();
+        let exact = exact.and_then(|plan| run(plan, &wide()).ok());
+        Some(Run { inputs, before, exact })
+    }
 }
 
 fn in_float64(t: &Tensor) -> Tensor {

@@ -50,7 +50,7 @@ pub(crate) enum Sizes {
 }
 
 /// One way in which an example is varied.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variation {
     pub dtype: Option<DType>,
     pub sizes: Sizes,
@@ -250,13 +250,29 @@ pub(crate) fn variations(rule: &Rule) -> Result<Vec<Variation>, String> {
         let dtypes: &[DType] =
             if is_rounding { &[DType::F32, DType::F16] } else { &[DType::F32, DType::F16, DType::I64, DType::C64] };
         let square = (Sizes::All(2), Layed::Contiguous);
-        let ways = [plain, square, (Sizes::All(2), Layed::Expanded), (Sizes::All(2), Layed::Otherwise)];
+        let ways = [plain, square, (Sizes::All(2), Layed::Otherwise), (Sizes::All(2), Layed::Expanded)];
         for other in others(text) {
             for &dtype in dtypes {
-                for &(sizes, layout) in if is_rounding { &ways[..2] } else { &ways[..] } {
+                let count = match (is_rounding, dtype) {
+                    (false, _) => 4,
+                    (true, DType::F32) => 3,
+                    (true, _) => 2,
+                };
+                for &(sizes, layout) in &ways[..count] {
                     let constant = Some((name.to_string(), other.clone()));
                     all.push(Variation { dtype: Some(dtype), sizes, layout, constant, ..PLAIN });
                 }
+            }
+        }
+    }
+    for given in rule.against {
+        for (name, variable) in self::variables(given)? {
+            let Variable::Constant(text) = variable else { continue };
+            for (other, layout) in
+                others(text).into_iter().flat_map(|o| [Layed::Contiguous, Layed::Otherwise].map(|l| (o.clone(), l)))
+            {
+                let constant = Some((name.to_string(), other));
+                all.push(Variation { given: Some(given), layout, constant, ..PLAIN });
             }
         }
     }
@@ -299,7 +315,7 @@ fn others(text: &str) -> Vec<String> {
                 "0", "1", "-1", "2", "3", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
                 "True",
             ],
-            _ => &["None", "True", "False", "0.5", "float64", "int32", "channels_last"],
+            _ => &["None", "True", "False", "0.5", "float64", "float16", "int32", "channels_last"],
         };
         return others.iter().map(|o| o.to_string()).collect();
     };
@@ -307,6 +323,7 @@ fn others(text: &str) -> Vec<String> {
     let mut others: Vec<Vec<i64>> =
         [&[1, 0][..], &[0, 1], &[-1, -2], &[2, 2], &[-1], &[0], &[1], &[1, -1]].map(Vec::from).into();
     others.push(numbers.iter().rev().copied().collect());
+    others.push(numbers.iter().map(|n| n + 1).collect());
     for at in 1..numbers.len() {
         let mut swapped = numbers.clone();
         swapped.swap(at - 1, at);
