@@ -15,6 +15,7 @@
 //! | `@after(x)` | the sizes that put a vector along the second dimension of `x`: `[-1, 1, 1]` |
 //! | `@lead(l, x)` | the sizes of a list or tensor but the last two, then the last two of `x`: arguments of a reshape |
 //! | `@dtype(x)` | the dtype of `x` |
+//! | `@padding(p, w, d)` | the zeros on either side that the word `p` asks for, of a weight `w` and dilations `d` |
 //! | `@item(l, i)` | the element of a list at an index |
 //! | `@stacked(l, c, d, i)` | likewise of what is stacked along `c`, if `d` is the same dimension |
 //! | `@part(l, c, d, s, e)` | the slice along `d` from `s` to `e` of what is concatenated along `c` |
@@ -31,7 +32,7 @@ use oxport_sym::Expr;
 use oxport_tensor::DType;
 
 /// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize); 19] = [
+const FUNCTIONS: [(&str, usize); 20] = [
     ("@mul", 2),
     ("@reciprocal", 1),
     ("@product", 3),
@@ -45,6 +46,7 @@ const FUNCTIONS: [(&str, usize); 19] = [
     ("@after", 1),
     ("@lead", 2),
     ("@dtype", 1),
+    ("@padding", 3),
     ("@item", 2),
     ("@stacked", 4),
     ("@part", 5),
@@ -145,6 +147,19 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
         "@dtype" => {
             let dtype = kind(0)?.tensor()?.dtype;
             Some(graph.constant(Constant::DType(dtype.code())))
+        }
+        "@padding" => {
+            let Constant::Str(word) = kind(0)?.constant()? else { return None };
+            let (kernel, dilation) = (kind(1)?.tensor()?.sizes.get(2..)?, kind(2)?.ints()?);
+            let reach = kernel.iter().zip(dilation).map(|(k, d)| k.as_int()?.checked_sub(1)?.checked_mul(d));
+            let zeros = reach.map(|reach| match &**word {
+                "valid" => Some(0),
+                // What is odd is padded on one side more.
+                "same" => reach.filter(|reach| reach % 2 == 0).map(|reach| reach / 2),
+                _ => None,
+            });
+            let zeros = zeros.collect::<Option<Vec<i64>>>()?;
+            Some(ints(graph, zeros.into_iter()))
         }
         "@item" => {
             let items = graph.items(kids[0])?;

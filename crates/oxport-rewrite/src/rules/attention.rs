@@ -209,6 +209,8 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format",
     )
+    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format"])
     .rounding()
     .stands_for("transformers' whisper"),
     rule(
@@ -220,6 +222,8 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format",
     )
+    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format"])
     .rounding()
     .stands_for("transformers' whisper"),
     rule(
@@ -231,6 +235,8 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format",
     )
+    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format"])
     .rounding(),
     rule(
         "attention-repeated-heads",

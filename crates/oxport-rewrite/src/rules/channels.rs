@@ -18,6 +18,24 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[SameRank("x", "w")])
         .stands_for("transformers' videomae"),
     rule(
+        "conv1d-padding",
+        "(conv1d.padding ?x ?w ?b ?s ?p ?d ?g)",
+        "(convolution ?x ?w ?b ?s (@padding ?p ?w ?d) ?d False (list 0) ?g)",
+    )
+    .given("x: f32[1, 3, 9], w: f32[4, 3, 5], b: f32[4], s: [1], p: \"same\", d: [2], g: 1")
+    .against(&["x: f32[1, 3, 9], w: f32[4, 3, 3], b: f32[4], s: [2], p: \"valid\", d: [1], g: 1"])
+    .when(&[SameRank("x", "w")])
+    .stands_for("convolutions of Keras that are read into PyTorch"),
+    rule(
+        "conv2d-padding",
+        "(conv2d.padding ?x ?w ?b ?s ?p ?d ?g)",
+        "(convolution ?x ?w ?b ?s (@padding ?p ?w ?d) ?d False (list 0 0) ?g)",
+    )
+    .given("x: f32[1, 3, 9, 7], w: f32[4, 3, 5, 3], b: f32[4], s: [1, 1], p: \"same\", d: [1, 2], g: 1")
+    .against(&["x: f32[1, 3, 5, 4], w: f32[4, 3, 3, 2], b: f32[4], s: [2, 1], p: \"valid\", d: [1, 2], g: 1"])
+    .when(&[SameRank("x", "w")])
+    .stands_for("transformers' align"),
+    rule(
         "conv-transposed",
         "(conv_transpose1d|conv_transpose2d.input|conv_transpose3d.input ?x ?w ?b ?s ?p ?o ?g ?d)",
         "(convolution ?x ?w ?b ?s ?p ?d True ?o ?g)",

@@ -74,12 +74,23 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[4, 8], s: [8], w: f32[8], b: f32[8], e: 1e-05")
     .against(&["x: f32[4, 1], s: [1], w: f32[1], b: f32[1], e: 1e-05"]),
+    // As Core ATen writes it.
+    rule(
+        "vector-norm",
+        "(sqrt (sum.dim_IntList (pow.Tensor_Scalar ?x ?p) ?d ?k None))",
+        "(linalg_vector_norm ?x 2 ?d ?k None)",
+    )
+    .given("x: f32[4, 8], p: 2, d: [1], k: True")
+    .when(&[Is("p", 2.0)])
+    .rounding()
+    .stands_for("transformers' convnextv2, in Core ATen"),
     rule(
         "native-group-norm",
         "(_operator::getitem (native_group_norm ?x ?w ?b ?n ?c ?h ?g ?e) 0)",
         "(group_norm ?x ?g ?w ?b ?e True)",
     )
-    .given("x: f32[2, 4, 3], w: f32[4], b: f32[4], n: 2, c: 4, h: 3, g: 2, e: 1e-05"),
+    .given("x: f32[2, 4, 3], w: f32[4], b: f32[4], n: 2, c: 4, h: 3, g: 2, e: 1e-05")
+    .against(&["x: f32[2, 2], w: f32[2], b: f32[2], n: 2, c: 2, h: 1, g: 2, e: 1e-05"]),
     rule("softmax-rows", "(reshape (softmax.int (reshape ?x ?s) -1 None) ?r)", "(softmax.int ?x -1 None)")
         .given("x: f32[2, 3, 4, 5], s: [6, 4, 5], r: [2, 3, 4, 5]")
         .against(&["x: f32[2, 2, 4, 2], s: [4, 2, 4], r: [2, 2, 4, 2]"])

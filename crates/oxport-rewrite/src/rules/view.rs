@@ -37,7 +37,8 @@ pub(super) static RULES: &[Rule] = &[
     rule("expand-as", "(expand_as ?x ?y)", "(expand ?x (@sizes ?y) False)")
         .given("x: f32[1, 3], y: f32[2, 3]")
         .stands_for("transformers' swin2sr"),
-    rule("clone-contiguous", "(clone ?x contiguous_format)", "(contiguous ?x contiguous_format)").given("x: f32[2, 3]"),
+    rule("clone-contiguous", "(clone ?x ?m)", "(contiguous ?x contiguous_format)")
+        .given("x: f32[2, 3], m: contiguous_format"),
     // What is copied to be viewed need not have been copied before.
     rule("reshape-copy", "(reshape (permute (contiguous|clone ?x ?m) ?a) ?b)", "(reshape (permute ?x ?a) ?b)")
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [0, 2, 1], b: [24]"),
