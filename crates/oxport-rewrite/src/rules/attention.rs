@@ -65,6 +65,7 @@ pub(super) static RULES: &[Rule] = &[
     .given("s: f32[8, 4]<mask>, i: -inf, e: -1, y: f32[8, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1")
     .against(&[
         "s: f32[8, 8]<mask>, i: -inf, e: -1, y: f32[8, 8], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1",
+        "s: f32[5, 4]<mask>, i: -inf, e: -1, y: f32[5, 4], z: 0, a: None, b: None, c: None, f: None, g: None, d: -1",
     ])
     .when(&[Is("i", f64::NEG_INFINITY), Is("z", 0.0), Last("e", "s"), Last("d", "s")])
     .rounding(),
