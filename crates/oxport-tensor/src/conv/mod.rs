@@ -6,8 +6,8 @@
 //!
 //! Algorithms, chosen by shape and strides: where the channels of the output are neighbors, the windows of the input
 //! are read where they lie (`pixels`; of a kernel per channel, `channels`; of few channels in planes, from copied rows,
-//! `few_channels`); a kernel per channel is summed directly (`depthwise`); a 1×1 kernel is a matrix product of the input
-//! itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product runs
+//! `few_channels`); a kernel per channel is summed directly (`depthwise`); a 1×1 kernel is a matrix product of the
+//! input itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product runs
 //! (`columns`). A transposed convolution is a product whose columns are added into the output. A 3×3 kernel over pixels
 //! may be done with fewer multiplications (`winograd`), if its weight is given so.
 //!
