@@ -91,6 +91,7 @@ impl Body {
                 frame.slots[input.slot as usize] = value;
             }
         }
+        let mut arena = frame.arena.take();
         let sees_all = watch.as_ref().is_some_and(Watcher::is_of_steps);
         let blocks = recording.filter(|_| !sees_all).map_or(&[][..], |r| &r.blocks);
         let mut blocks = blocks.iter().filter(|block| block.is_open()).peekable();
@@ -98,73 +99,72 @@ impl Body {
         while let Some(step) = self.steps.get(next) {
             let i = next;
             let start = watch.is_some().then(Instant::now);
-            let mut see = |value: &Value, joined| {
-                if let (Some(watch), Some(start)) = (&mut watch, start) {
-                    let (name, op, time) = (&step.name, step.op.name(), start.elapsed());
-                    watch.see(&Seen { index: i, name, op, start, time, value, joined });
-                }
-            };
+            let mut joined = 0;
             if let Mode::Replay(recording, placement) = &mode
                 && let Some(block) = blocks.next_if(|block| block.steps.start == i)
             {
-                let arena = frame.arena.clone();
-                let make = |plan: &OutPlan| self.make(plan, placement, arena.as_ref());
-                run_block(cx, &self.steps, &recording.steps, block, &mut frame, &make)?;
-                next = block.steps.end;
-                let last = self.steps[next - 1].out.map_or(&Value::None, |out| &frame.slots[out as usize]);
-                see(last, block.steps.len() - 1);
-                continue;
+                let make = &mut |plan: &OutPlan| self.make(plan, placement, &mut arena);
+                run_block(cx, &self.steps, &recording.steps, block, &mut frame, make)?;
+                joined = block.steps.len() - 1;
+            } else {
+                let done = self.step(cx, i, step, &mut frame, &mut arena, &mut mode);
+                done.map_err(|e| locate(e, step, &frame.args[i]))?;
             }
-            next += 1;
-            let done = self.step(cx, i, step, &mut frame, &mut mode);
-            let value = done.map_err(|e| locate(e, step, &frame.args[i]))?;
-            see(&value, 0);
-            for patch in &step.patches {
-                patch.put(&mut frame.args[i], Arg::None);
-            }
-            if let Some(out) = step.out {
-                frame.slots[out as usize] = value;
+            next += joined + 1;
+            if let (Some(watch), Some(start)) = (&mut watch, start) {
+                let (name, op, time) = (&step.name, step.op.name(), start.elapsed());
+                let value = self.steps[next - 1].out.map_or(&Value::None, |out| &frame.slots[out as usize]);
+                watch.see(&Seen { index: i, name, op, start, time, value, joined });
             }
         }
         let outputs = self.outputs.iter().map(|o| o.collect(&mut frame.slots)).collect::<Result<_>>()?;
+        frame.arena = arena;
         self.frames.recycle(frame);
         let recorder = if let Mode::Record(recorder) = mode { Some(recorder) } else { None };
         Ok((outputs, recorder))
     }
 
     #[inline]
-    fn step(&self, cx: &RunCx, i: usize, step: &Step, frame: &mut Frame, mode: &mut Mode<'_>) -> Result<Value> {
+    fn step(
+        &self,
+        cx: &RunCx,
+        i: usize,
+        step: &Step,
+        frame: &mut Frame,
+        arena: &mut Option<Arena>,
+        mode: &mut Mode<'_>,
+    ) -> Result<()> {
         for patch in &step.patches {
             patch.apply(&mut frame.slots, &mut frame.args[i])?;
         }
         let args = Args::new(&frame.args[i], &step.op, cx).with_prepared(step.prepared.as_ref());
-        let arena = frame.arena.as_ref();
-        match step.action {
+        let value = match step.action {
             Action::Pick { slot, take, index } => {
                 let value = pick(&mut frame.slots[slot as usize], take, index)?;
                 if let Mode::Record(r) = mode {
                     r.holds(step, &value);
                 }
-                Ok(value)
+                value
             }
-            Action::Fill(f) => self.fill(f, i, step, &args, arena, mode),
+            Action::Fill(f) => self.fill(f, i, step, &args, arena, mode)?,
             Action::View(f) => {
-                match mode {
-                    Mode::Replay(recording, _) => {
-                        if let Replay::View(views) = &recording.steps[i]
-                            && let Some(value) = views.replay(args.values)
-                        {
-                            return value;
+                let known = match mode {
+                    Mode::Replay(r, _) => r.steps[i].view(args.values).transpose()?,
+                    _ => call::admit(&args).map(|()| None)?,
+                };
+                match known {
+                    Some(value) => value,
+                    None => match f(&args)? {
+                        Some(views) => {
+                            let value = pack_tensors(&step.op, views);
+                            if let Mode::Record(r) = mode {
+                                r.view(i, step, args.values, &value);
+                            }
+                            value
                         }
-                    }
-                    _ => call::admit(&args)?,
+                        None => self.copy(i, step, &args, arena, mode)?,
+                    },
                 }
-                let Some(views) = f(&args)? else { return self.copy(i, step, &args, arena, mode) };
-                let value = pack_tensors(&step.op, views);
-                if let Mode::Record(r) = mode {
-                    r.view(i, step, args.values, &value);
-                }
-                Ok(value)
             }
             Action::Eval(f) => {
                 if !matches!(mode, Mode::Replay(..)) {
@@ -176,18 +176,26 @@ impl Body {
                     Mode::Replay(r, _) if !r.matches_recording(i, step, &value) => *mode = Mode::Free,
                     _ => {}
                 }
-                Ok(value)
+                value
             }
+        };
+        if let Some(out) = step.out {
+            frame.slots[out as usize] = value;
         }
+        for patch in &step.patches {
+            patch.clear(&mut frame.args[i]);
+        }
+        Ok(())
     }
 
+    #[inline(always)]
     fn fill(
         &self,
         f: fn(&Args<'_, Real>, &mut [TensorMut]) -> Result<()>,
         i: usize,
         step: &Step,
         args: &Args<'_, Real>,
-        arena: Option<&Arc<Arena>>,
+        arena: &mut Option<Arena>,
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
         if let Mode::Replay(recording, placement) = mode
@@ -217,7 +225,7 @@ impl Body {
         i: usize,
         step: &Step,
         args: &Args<'_, Real>,
-        arena: Option<&Arc<Arena>>,
+        arena: &mut Option<Arena>,
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
         if let Mode::Replay(recording, placement) = mode
@@ -234,9 +242,9 @@ impl Body {
     }
 
     /// A buffer at its offset in the arena; one of its own if it has no offset, or the region is still in use.
-    fn make(&self, plan: &OutPlan, placement: &Placement, arena: Option<&Arc<Arena>>) -> Result<TensorMut> {
+    fn make(&self, plan: &OutPlan, placement: &Placement, arena: &mut Option<Arena>) -> Result<TensorMut> {
         if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
-            match arena.region(offset, plan.bytes) {
+            match arena.region(plan.buffer as usize, offset, plan.bytes) {
                 Ok(region) => return Ok(TensorMut::in_region(region, plan.dtype, plan.layout.clone())?),
                 Err(_) => self.refused.fetch_add(1, Ordering::Relaxed),
             };

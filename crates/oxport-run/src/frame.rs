@@ -3,14 +3,14 @@
 
 use oxport_ir::{Arg, Real, Result, Value};
 use oxport_tensor::Arena;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The mutable state of one run.
 pub(crate) struct Frame {
     pub slots: Vec<Value>,
     /// Per step, the arguments: the template, patched while the step runs.
     pub args: Vec<Box<[Arg<Real>]>>,
-    pub arena: Option<Arc<Arena>>,
+    pub arena: Option<Arena>,
 }
 
 impl Frame {

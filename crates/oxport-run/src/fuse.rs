@@ -122,7 +122,7 @@ pub(crate) fn run_block(
     recorded: &[Replay],
     block: &Block,
     frame: &mut Frame,
-    make: &dyn Fn(&OutPlan) -> Result<TensorMut>,
+    make: &mut dyn FnMut(&OutPlan) -> Result<TensorMut>,
 ) -> Result<()> {
     let mut parts = SmallVec::<[Part<'_>; MOST_STEPS]>::new();
     for i in block.steps.clone() {
@@ -135,7 +135,7 @@ pub(crate) fn run_block(
         if let Some(slot) = step.out {
             frame.slots[slot as usize] = Value::Tensor(value.clone());
         }
-        let out = block.keeps(i, step).then(|| make(plan)).transpose()?;
+        let out = if block.keeps(i, step) { Some(make(plan)?) } else { None };
         parts.push(Part { step, plan, value, out });
     }
     let args = &mut frame.args[block.steps.clone()];
@@ -149,7 +149,7 @@ pub(crate) fn run_block(
     let results: SmallVec<[Option<Tensor>; MOST_STEPS]> = results?;
     for ((part, args), result) in parts.into_iter().zip(args).zip(results) {
         for patch in &part.step.patches {
-            patch.put(args, Arg::None);
+            patch.clear(args);
         }
         if let (Some(slot), Some(result)) = (part.step.out, result)
             && part.step.last_use as usize >= block.steps.end

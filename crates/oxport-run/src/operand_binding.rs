@@ -70,19 +70,25 @@ impl Patch {
     /// Sets the argument at this patch's path.
     #[inline]
     pub fn put(&self, args: &mut [Arg<Real>], value: Arg<Real>) {
-        if let [i] = self.path[..] {
-            args[i as usize] = value;
-            return;
-        }
-        let mut at = &mut args[self.path[0] as usize];
-        for &i in &self.path[1..] {
+        *self.place(args) = value;
+    }
+    /// Takes the value of a call out again.
+    #[inline]
+    pub fn clear(&self, args: &mut [Arg<Real>]) {
+        *self.place(args) = Arg::None;
+    }
+    #[inline]
+    fn place<'a>(&self, args: &'a mut [Arg<Real>]) -> &'a mut Arg<Real> {
+        let (first, rest) = self.path.split_first().expect("law: a path begins with the argument's index");
+        let mut at = &mut args[*first as usize];
+        for &i in rest {
             at = match at {
                 Arg::List(l) => &mut l[i as usize],
                 Arg::Dict(d) => &mut d[i as usize],
                 _ => unreachable!("law: a patch's path leads through lists and dictionaries"),
             };
         }
-        *at = value;
+        at
     }
 }
 

@@ -5,7 +5,7 @@ use oxport_ir::infer::infer_bound;
 use oxport_ir::schema::Type;
 use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Val, Value};
 use oxport_sym::ShapeEnv;
-use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
+use oxport_tensor::{DType, Layout, SharedLayout, Tensor, TensorMut, copy};
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OutPlan {
     pub dtype: DType,
-    pub layout: Layout,
+    pub layout: SharedLayout,
     pub bytes: usize,
     /// The number of the buffer in the recording.
     pub buffer: u32,
@@ -21,10 +21,8 @@ pub(crate) struct OutPlan {
 
 impl OutPlan {
     fn new(dtype: DType, layout: Layout) -> Result<OutPlan> {
-        let elements = layout.extent()?.map_or(0, |(_, last)| last + 1);
-        let bytes = elements.checked_mul(dtype.size());
-        let bytes = bytes
-            .ok_or_else(|| Error::invalid(format!("the number of elements of sizes {:?} overflows", layout.sizes)))?;
+        let layout = SharedLayout::new(layout)?;
+        let bytes = layout.bytes_of(dtype)?;
         Ok(OutPlan { dtype, layout, bytes, buffer: u32::MAX })
     }
     fn of(fake: &Fake, op: &Op) -> Result<OutPlan> {
@@ -41,7 +39,7 @@ impl OutPlan {
     /// # Errors
     /// The kernel replaced the output by another tensor, which [`oxport_ir::Kernel::Fill`] cannot prevent.
     pub fn filled(&self, out: TensorMut) -> Result<Tensor> {
-        if out.dtype() != self.dtype || *out.layout() != self.layout {
+        if out.dtype() != self.dtype || *out.shared_layout() != self.layout {
             let (want, got) = (&self.layout.sizes, out.sizes());
             return Err(Error::invalid(format!(
                 "the kernel replaced its output: expected {}{want:?}, got {}{got:?}",
@@ -75,7 +73,7 @@ impl OutPlan {
 /// # Errors
 /// It is larger than the limit, or the allocation fails.
 pub(crate) fn make_owned(plan: &OutPlan) -> Result<TensorMut> {
-    Ok(TensorMut::empty(plan.dtype, plan.layout.clone())?)
+    Ok(TensorMut::empty_with(plan.dtype, plan.layout.clone())?)
 }
 
 /// How filled tensors form the value of a step.

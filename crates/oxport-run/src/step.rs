@@ -3,7 +3,7 @@
 use crate::operand_binding::{Patch, Ref, fetch};
 use crate::output_alloc::{OutPlan, Packing};
 use oxport_ir::{Arg, Args, Op, Prepared, Real, Result, Val, Value};
-use oxport_tensor::{DType, Layout, Tensor, TensorMut};
+use oxport_tensor::{DType, SharedLayout, Tensor, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -75,14 +75,22 @@ pub(crate) enum Replay {
     Watch(Box<[i64]>),
 }
 
+impl Replay {
+    /// The views of a call, if those of its tensor are known.
+    #[inline]
+    pub fn view(&self, args: &[Arg<Real>]) -> Option<Result<Value>> {
+        if let Replay::View(views) = self { views.replay(args) } else { None }
+    }
+}
+
 /// Views that follow from the layout of one argument: all others are the same in every call.
 #[derive(Clone, Debug)]
 pub(crate) struct Views {
     argument: u32,
     dtype: DType,
-    layout: Layout,
+    layout: SharedLayout,
     /// The layouts of the views, and whether there is one that is not in a list.
-    views: SmallVec<[Layout; 1]>,
+    views: SmallVec<[SharedLayout; 2]>,
     is_single: bool,
 }
 
@@ -93,21 +101,21 @@ impl Views {
         let [argument] = patch.path[..] else { return None };
         let Arg::Tensor(x) = args.get(argument as usize)? else { return None };
         let is_view = |v: &Tensor| v.storage().same_storage(x.storage()) && v.dtype() == x.dtype();
-        let layout = |v: &Value| v.as_tensor().filter(|v| is_view(v)).map(|v| v.layout().clone());
+        let layout = |v: &Value| v.as_tensor().filter(|v| is_view(v)).map(|v| v.shared_layout().clone());
         let (views, is_single) = match value {
             Value::List(l) => (l.iter().map(layout).collect::<Option<_>>()?, false),
             one => (SmallVec::from_elem(layout(one)?, 1), true),
         };
-        Some(Views { argument, dtype: x.dtype(), layout: x.layout().clone(), views, is_single })
+        Some(Views { argument, dtype: x.dtype(), layout: x.shared_layout().clone(), views, is_single })
     }
 
     /// The views of a call; `None` if its tensor is another one than was recorded.
     pub fn replay(&self, args: &[Arg<Real>]) -> Option<Result<Value>> {
         let Arg::Tensor(x) = args.get(self.argument as usize)? else { return None };
-        if *x.layout() != self.layout || x.dtype() != self.dtype {
+        if *x.shared_layout() != self.layout || x.dtype() != self.dtype {
             return None;
         }
-        let view = |layout: &Layout| Ok(Value::Tensor(x.with_layout(layout.clone())?));
+        let view = |layout: &SharedLayout| Ok(Value::Tensor(x.with_shared_layout(layout.clone())?));
         Some(match &self.views[..] {
             [layout] if self.is_single => view(layout),
             layouts => layouts.iter().map(view).collect::<Result<_>>().map(Value::List),

@@ -10,7 +10,7 @@
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
 use oxport_tensor::gemm::After;
 use oxport_tensor::join::{Call, Producer, join};
-use oxport_tensor::{DType, Layout, Tensor, TensorMut, map, math, zip, zip3};
+use oxport_tensor::{DType, Layout, SharedLayout, Tensor, TensorMut, map, math, zip, zip3};
 use std::time::{Duration, Instant};
 
 /// `(input channels, plane, output channels, kernel, stride, groups)`.
@@ -87,8 +87,9 @@ fn measure(&[c, h, o, k, s, groups]: &[i64; 6]) {
         });
         let joined = least(|| {
             let layout = || out.layout().clone();
-            let values: Vec<Tensor> =
-                (0..=passes.len()).map(|_| Tensor::absent(DType::F32, layout()).expect("small")).collect();
+            let values: Vec<Tensor> = (0..=passes.len())
+                .map(|_| Tensor::absent(DType::F32, SharedLayout::new(layout()).expect("small")).expect("small"))
+                .collect();
             let kernels: Vec<_> = (0..passes.len())
                 .map(|i| {
                     let (pass, x) = (passes[i], &values[i]);

@@ -117,11 +117,6 @@ pub(crate) fn keep(block: ManuallyDrop<Block>) -> bool {
 #[derive(Default)]
 pub struct FreeList(Mutex<Kept>);
 
-// SAFETY: kept blocks are plain memory that nobody else holds.
-unsafe impl Send for FreeList {}
-// SAFETY: as for `Send`; they are behind a mutex.
-unsafe impl Sync for FreeList {}
-
 impl FreeList {
     /// Whether storages of so many bytes come back.
     pub(crate) fn keeps(len: usize) -> bool {
@@ -152,6 +147,11 @@ pub(crate) struct Block {
     base: NonNull<u8>,
     layout: alloc::Layout,
 }
+
+// SAFETY: plain memory without thread affinity, which a block itself neither reads nor writes.
+unsafe impl Send for Block {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Block {}
 
 impl Block {
     /// Over-allocates and aligns by hand: `alloc_zeroed` with a large alignment clears every byte at once, while

@@ -6,6 +6,7 @@
 //! * this file: making layouts and asking about them,
 //! * `views`: a layout from a layout over the same elements,
 //! * `reshape`: views with other sizes, and size inference,
+//! * `shared`: a layout that is checked once, for all tensors that have it,
 //! * `format`: the order of dimensions: channels last, "preserve", the strides of elementwise results, broadcasting.
 //!
 //! Invariant: arithmetic is checked; a layout that cannot be is an [`Error`].
@@ -16,10 +17,12 @@ use crate::{Error, Result};
 
 mod format;
 mod reshape;
+mod shared;
 mod views;
 
 pub use format::broadcast_sizes;
 pub use reshape::infer_sizes;
+pub use shared::SharedLayout;
 
 /// Sizes or strides: up to six dimensions without allocation.
 pub type Dims = SmallVec<[i64; 6]>;

@@ -52,7 +52,7 @@ pub use element::{Element, HasDType, Wide, cast};
 pub use error::{Error, Result};
 pub use gemm::{affine, matmul};
 pub use half::{bf16, f16};
-pub use layout::{Dims, Layout};
+pub use layout::{Dims, Layout, SharedLayout};
 pub use loops::join;
 pub use loops::{Binary, Rows, Unary, add, clamp, copy, fill};
 pub use loops::{map, update, update_rows, update_zip, zip, zip_rows, zip3};

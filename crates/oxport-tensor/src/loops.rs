@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use crate::simd::{self, Kernel};
-use crate::{DType, Element, Error, Layout, Result, Scalar, Tensor, TensorMut, cast as convert_to, dispatch};
+use crate::{DType, Element, Error, Result, Scalar, SharedLayout, Tensor, TensorMut, cast as convert_to, dispatch};
 
 mod cast;
 mod convert;
@@ -227,7 +227,13 @@ fn run_known(
     if let Some(other) = rest.iter().find(|o| o.sizes() != first.sizes()) {
         return Err(Error::shape(format!("outputs of sizes {:?} and {:?}", first.sizes(), other.sizes())));
     }
-    let own: SmallVec<[DType; 4]> = outs.iter().map(|o| o.dtype()).chain(inputs.iter().map(|x| x.dtype())).collect();
+    let mut own = SmallVec::<[DType; 4]>::new();
+    for out in outs.iter() {
+        own.push(out.dtype());
+    }
+    for x in inputs {
+        own.push(x.dtype());
+    }
     let dtypes = compute.unwrap_or(&own);
     let outputs = outs.len();
     let row = |len: usize, pointers: &[*mut u8]| f(&mut Rows { len, pointers, dtypes, outputs, taken: 0 });
@@ -276,31 +282,32 @@ fn visit(
     if outs.iter().any(|o| o.is_absent()) || inputs.iter().any(|x| x.is_absent()) {
         return join::hand_over(inputs, outs, access, known, row);
     }
-    let sizes = SmallVec::<[i64; 6]>::from_slice(outs[0].sizes());
-    let same = |layout: &Layout| layout.sizes == sizes && layout.is_contiguous();
-    if outs.iter().all(|o| same(o.layout())) && inputs.iter().all(|x| same(x.layout())) {
-        let sized = |start: *mut u8, dtype: DType| (start, dtype.size());
-        let pointers: SmallVec<[(*mut u8, usize); 4]> = outs
-            .iter_mut()
-            .map(|o| sized(o.start(), o.dtype()))
-            .chain(inputs.iter().map(|x| sized(x.start::<u8>().cast_mut(), x.dtype())))
-            .collect();
+    let same = |layout: &SharedLayout| layout.is_contiguous() && layout.sizes[..] == *outs[0].sizes();
+    if outs.iter().all(|o| same(o.shared_layout())) && inputs.iter().all(|x| same(x.shared_layout())) {
+        let mut pointers = SmallVec::<[(*mut u8, usize); 4]>::new();
+        for out in outs.iter_mut() {
+            pointers.push((out.start(), out.dtype().size()));
+        }
+        for x in inputs {
+            pointers.push((x.start::<u8>().cast_mut(), x.dtype().size()));
+        }
         // SAFETY: all operands are contiguous with this many elements; outputs are held by us alone.
         unsafe { walk::flat(outs[0].numel(), &pointers, row) };
         return Ok(());
     }
+    let sizes = &SmallVec::<[i64; 6]>::from_slice(outs[0].sizes())[..];
     let mut operands = SmallVec::<[Operand; 4]>::new();
     for out in outs.iter_mut() {
         let start = out.start();
         operands.push(Operand::new(start, out.dtype().size(), out.layout(), access));
     }
     for x in inputs {
-        let spread = x.layout().expand(&sizes)?;
+        let spread = x.layout().expand(sizes)?;
         operands.push(Operand::new(x.start::<u8>().cast_mut(), x.dtype().size(), &spread, Access::Read));
     }
     // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no
     // input and no other output; `Rows` and `Converted` touch only the given rows.
-    unsafe { Walk::new(&sizes, operands).rows(row) };
+    unsafe { Walk::new(sizes, operands).rows(row) };
     Ok(())
 }
 

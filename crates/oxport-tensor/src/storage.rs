@@ -1,8 +1,8 @@
 //! [`Storage`]: shared bytes, aligned to 64, that know who owns them.
 //!
-//! Five owners: the heap, a [`FreeList`] of it, a read-only mapped file, a region of an [`Arena`], and a caller that
-//! lends its own memory ([`Storage::borrowed`]); and a piece of another storage. One that is *absent* stands for bytes
-//! that no memory is spent on ([`crate::join`]).
+//! Five owners: the heap, a [`FreeList`] of it, a read-only mapped file, a region of an [`Arena`](crate::Arena), and a
+//! caller that lends its own memory ([`Storage::borrowed`]); and a piece of another storage. One that is *absent*
+//! stands for bytes that no memory is spent on ([`crate::join`]).
 //! Invariants: all bytes are initialized from the start (fresh memory is zero); bytes are written only through a
 //! [`TensorMut`](crate::TensorMut), which has checked that the storage is not shared; a mapped file and borrowed memory
 //! are never written.
@@ -11,9 +11,11 @@ use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, fence};
 
 use crate::block::{Block, FreeList};
-use crate::{Arena, Error, Result};
+use crate::{Error, Result};
 
 /// Shared bytes. Cloning shares; the bytes go when the last clone goes.
 #[derive(Clone)]
@@ -28,8 +30,16 @@ struct Memory {
 /// What keeps the bytes alive, and whether they may be written by a sole holder.
 enum Owner {
     Heap(#[allow(dead_code)] Block),
-    Region { arena: Arc<Arena>, offset: usize },
-    Listed { block: ManuallyDrop<Block>, list: Arc<FreeList> },
+    /// The arena has a handle, too, as long as `is_kept`; it uses it while there is no other one.
+    Region {
+        #[allow(dead_code)]
+        block: Arc<Block>,
+        is_kept: AtomicBool,
+    },
+    Listed {
+        block: ManuallyDrop<Block>,
+        list: Arc<FreeList>,
+    },
     Map(#[allow(dead_code)] memmap2::Mmap),
     Piece(#[allow(dead_code)] Storage),
     Lender(#[allow(dead_code)] Box<dyn std::any::Any + Send + Sync>),
@@ -123,8 +133,28 @@ impl Storage {
         Ok(Storage(Arc::new(Memory { start, len, owner: Owner::Piece(self.clone()) })))
     }
 
-    pub(crate) fn region(arena: Arc<Arena>, start: NonNull<u8>, offset: usize, len: usize) -> Storage {
-        Storage(Arc::new(Memory { start, len, owner: Owner::Region { arena, offset } }))
+    /// For the arena that keeps the handle.
+    pub(crate) fn region(block: Arc<Block>, start: NonNull<u8>, len: usize) -> Storage {
+        Storage(Arc::new(Memory { start, len, owner: Owner::Region { block, is_kept: AtomicBool::new(true) } }))
+    }
+
+    /// The arena will have no handle any more.
+    pub(crate) fn end_keeping(&self) {
+        if let Owner::Region { is_kept, .. } = &self.0.owner {
+            is_kept.store(false, Relaxed);
+        }
+    }
+
+    /// The number of handles. What was done with those that are gone has happened before.
+    fn handles(&self) -> usize {
+        let handles = Arc::strong_count(&self.0);
+        fence(Acquire);
+        handles
+    }
+
+    /// True when this is not the only handle.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.handles() > 1
     }
 
     /// Memory that goes back to a list with the last handle: zero, or what an earlier storage of the list left there.
@@ -196,9 +226,14 @@ impl Storage {
         }
     }
 
-    /// True when this is the only handle and the bytes may be written, so that a `TensorMut` can take it.
+    /// True when this is the only handle, but for an arena's, and the bytes may be written, so that a `TensorMut` can
+    /// take it.
     pub fn is_unique(&mut self) -> bool {
-        !self.is_read_only() && Arc::get_mut(&mut self.0).is_some()
+        // There are no weak handles, and by `&mut` nobody clones this one meanwhile. An arena that ends says so before
+        // its handle goes, so where the count is without it, `is_kept` is false.
+        let handles = self.handles();
+        let is_kept = matches!(&self.0.owner, Owner::Region { is_kept, .. } if is_kept.load(Relaxed));
+        !self.is_read_only() && handles == 1 + usize::from(is_kept)
     }
 
     /// The first byte. For reading; for writing only by a holder for whom [`is_unique`](Storage::is_unique) held and
@@ -214,11 +249,9 @@ impl Storage {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        match &mut self.owner {
-            Owner::Region { arena, offset } => arena.release(*offset),
+        if let Owner::Listed { block, list } = &mut self.owner {
             // SAFETY: the block is taken once, here, and not used afterwards.
-            Owner::Listed { block, list } => list.keep(ManuallyDrop::new(unsafe { ManuallyDrop::take(block) })),
-            _ => {}
+            list.keep(ManuallyDrop::new(unsafe { ManuallyDrop::take(block) }));
         }
     }
 }

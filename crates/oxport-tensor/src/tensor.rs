@@ -4,24 +4,33 @@
 //! Whoever makes a tensor checks this once, so loops may trust it.
 
 use crate::layout::infer_sizes;
-use crate::{DType, Element, Error, Layout, Result, Scalar, Storage, TensorMut, cast, table};
+use crate::{DType, Element, Error, Layout, Result, Scalar, SharedLayout, Storage, TensorMut, cast, table};
 
 /// The getters of what has a layout and a dtype.
 macro_rules! getters {
     () => {
         /// Length of each dimension.
+        #[inline]
         pub fn sizes(&self) -> &[i64] {
             &self.layout.sizes
         }
         /// Distance between neighbors along each dimension, in elements.
+        #[inline]
         pub fn strides(&self) -> &[i64] {
             &self.layout.strides
         }
         /// Sizes, strides and offset.
+        #[inline]
         pub fn layout(&self) -> &Layout {
             &self.layout
         }
+        /// The layout, to be shared.
+        #[inline]
+        pub fn shared_layout(&self) -> &SharedLayout {
+            &self.layout
+        }
         /// The element type.
+        #[inline]
         pub fn dtype(&self) -> DType {
             self.dtype
         }
@@ -42,13 +51,14 @@ pub(crate) use getters;
 pub struct Tensor {
     storage: Storage,
     dtype: DType,
-    layout: Layout,
+    layout: SharedLayout,
 }
 
 impl Tensor {
     /// A view of a storage. Errors when an element would lie outside or be misaligned, or when a byte of a bool tensor
     /// is neither 0 nor 1.
     pub fn from_storage(storage: Storage, dtype: DType, layout: Layout) -> Result<Tensor> {
+        let layout = SharedLayout::new(layout)?;
         check_fit(&storage, dtype, &layout)?;
         let tensor = Tensor { storage, dtype, layout };
         tensor.check_bools()?;
@@ -56,7 +66,8 @@ impl Tensor {
     }
 
     /// For a storage that was a [`TensorMut`]'s, which has the same laws.
-    pub(crate) fn from_parts(storage: Storage, dtype: DType, layout: Layout) -> Tensor {
+    #[inline]
+    pub(crate) fn from_parts(storage: Storage, dtype: DType, layout: SharedLayout) -> Tensor {
         Tensor { storage, dtype, layout }
     }
 
@@ -167,10 +178,22 @@ impl Tensor {
     }
 
     /// Another view of the same storage, by any layout that lies inside it.
+    ///
+    /// # Errors
+    /// An element would lie outside, or be a bool that is neither 0 nor 1.
     pub fn with_layout(&self, layout: Layout) -> Result<Tensor> {
+        self.with_shared_layout(SharedLayout::new(layout)?)
+    }
+
+    /// As [`with_layout`](Tensor::with_layout), by a layout that is checked already.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn with_shared_layout(&self, layout: SharedLayout) -> Result<Tensor> {
         check_fit(&self.storage, self.dtype, &layout)?;
         let tensor = Tensor { storage: self.storage.clone(), dtype: self.dtype, layout };
-        if tensor.layout.extent()? != self.layout.extent()? {
+        if tensor.layout.reach() != self.layout.reach() {
             tensor.check_bools()?;
         }
         Ok(tensor)
@@ -194,7 +217,7 @@ impl Tensor {
     /// sizes differ, shrinks or grows with the ratio of sizes.
     pub fn view_dtype(&self, dtype: DType) -> Result<Tensor> {
         let (from, to) = (self.dtype.size(), dtype.size());
-        let mut layout = self.layout.clone();
+        let mut layout = self.layout().clone();
         if from != to {
             let bad = |why: &str| Error::shape(format!("view of {} as {dtype}: {why}", self.dtype));
             let last = self.rank().checked_sub(1).ok_or_else(|| bad("a 0-dim tensor cannot change element size"))?;
@@ -218,7 +241,7 @@ impl Tensor {
     pub fn into_mut(self) -> Result<TensorMut, Tensor> {
         let Tensor { mut storage, dtype, layout } = self;
         // What lies around a bool tensor in its storage need not be bools, and a `TensorMut` may write `part`s.
-        let whole = || layout.extent().ok().flatten() == storage.len_bytes().checked_sub(1).map(|last| (0, last));
+        let whole = || layout.reach() == storage.len_bytes().checked_sub(1).map(|last| (0, last));
         let all_valid = dtype != DType::Bool || whole();
         if all_valid && storage.is_unique() && !layout.may_overlap() {
             return Ok(TensorMut::from_parts(storage, dtype, layout));
@@ -252,7 +275,7 @@ impl Tensor {
         if self.dtype != DType::Bool {
             return Ok(());
         }
-        let Some((low, high)) = self.layout.extent()? else { return Ok(()) };
+        let Some((low, high)) = self.layout.reach() else { return Ok(()) };
         match self.storage.bytes()[low..=high].iter().find(|&&byte| byte > 1) {
             Some(byte) => Err(Error::invalid(format!("expected 0 or 1 in a bool tensor, got the byte {byte:#x}"))),
             None => Ok(()),
@@ -282,29 +305,29 @@ impl<T: Element> Reader<'_, T> {
 }
 
 /// Does every element lie inside the storage, at an aligned address?
-pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &Layout) -> Result<()> {
-    if layout.sizes.len() != layout.strides.len() || layout.sizes.iter().any(|&s| s < 0) {
-        return Err(Error::shape(format!("invalid layout: sizes {:?}, strides {:?}", layout.sizes, layout.strides)));
-    }
-    // Also where a size is 0: then no product of some of the sizes overflows, wherever one is taken.
-    if layout.sizes.iter().try_fold(1i64, |n, &size| n.checked_mul(size.max(1))).is_none() {
-        return Err(Error::shape(format!("sizes {:?} are too large", layout.sizes)));
-    }
-    let Some((_, high)) = layout.extent()? else { return Ok(()) };
+#[inline]
+pub(crate) fn check_fit(storage: &Storage, dtype: DType, layout: &SharedLayout) -> Result<()> {
+    let Some((_, high)) = layout.reach() else { return Ok(()) };
     let end = (high + 1).checked_mul(dtype.size());
-    if end.is_none_or(|end| end > storage.len_bytes()) {
-        return Err(Error::memory(format!(
-            "sizes {:?}, strides {:?}, offset {} of {dtype} need element {high}, but the storage has {} bytes",
-            layout.sizes,
-            layout.strides,
-            layout.offset,
-            storage.len_bytes()
-        )));
+    let is_aligned = storage.is_absent() || storage.start().addr().is_multiple_of(dtype.align());
+    if is_aligned && end.is_some_and(|end| end <= storage.len_bytes()) {
+        Ok(())
+    } else {
+        misfit(storage, dtype, layout)
     }
-    if !storage.is_absent() && !storage.start().addr().is_multiple_of(dtype.align()) {
+}
+
+#[cold]
+fn misfit(storage: &Storage, dtype: DType, layout: &SharedLayout) -> Result<()> {
+    let (Layout { sizes, strides, offset }, len) = (&**layout, storage.len_bytes());
+    let high = layout.reach().map_or(0, |(_, high)| high);
+    if (high + 1).checked_mul(dtype.size()).is_some_and(|end| end <= len) {
         return Err(Error::memory(format!("storage is not aligned for {dtype}")));
     }
-    Ok(())
+    Err(Error::memory(format!(
+        "sizes {sizes:?}, strides {strides:?}, offset {offset} of {dtype} need element {high}, \
+        but the storage has {len} bytes"
+    )))
 }
 
 impl std::fmt::Debug for Tensor {

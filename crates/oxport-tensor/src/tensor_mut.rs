@@ -4,20 +4,24 @@
 //! write disjoint sets of indices at once, which is what the loops do.
 
 use crate::tensor::{check_fit, getters};
-use crate::{DType, Element, Error, Layout, Result, Storage, Tensor};
+use crate::{DType, Element, Error, Layout, Result, SharedLayout, Storage, Tensor};
 
 /// An output being filled.
 pub struct TensorMut {
     storage: Storage,
     dtype: DType,
-    layout: Layout,
+    layout: SharedLayout,
 }
 
 impl TensorMut {
     /// New zeroed memory for this layout, as large as the layout reaches.
     pub fn empty(dtype: DType, layout: Layout) -> Result<TensorMut> {
-        let len = layout.extent()?.map_or(Some(0), |(_, high)| (high + 1).checked_mul(dtype.size()));
-        let len = len.ok_or_else(|| Error::memory(format!("sizes {:?} of {dtype} are too large", layout.sizes)))?;
+        TensorMut::empty_with(dtype, SharedLayout::new(layout)?)
+    }
+
+    /// As [`empty`](TensorMut::empty), by a layout that is checked already.
+    pub fn empty_with(dtype: DType, layout: SharedLayout) -> Result<TensorMut> {
+        let len = layout.bytes_of(dtype)?;
         let storage = Storage::zeroed(len)
             .map_err(|e| e.limit_on(|| format!("sizes {:?} of {dtype} take {len} bytes", layout.sizes)))?;
         TensorMut::in_region(storage, dtype, layout)
@@ -25,7 +29,8 @@ impl TensorMut {
 
     /// Takes a storage, which must be unshared, writable and large enough; no two elements of the layout
     /// may overlap. The bytes may have any contents, except that a bool tensor starts all false.
-    pub fn in_region(mut storage: Storage, dtype: DType, layout: Layout) -> Result<TensorMut> {
+    #[inline]
+    pub fn in_region(mut storage: Storage, dtype: DType, layout: SharedLayout) -> Result<TensorMut> {
         check_fit(&storage, dtype, &layout)?;
         check_injective(&layout)?;
         if !storage.is_unique() {
@@ -39,11 +44,12 @@ impl TensorMut {
     }
 
     /// For a storage that was a unique [`Tensor`]'s.
-    pub(crate) fn from_parts(storage: Storage, dtype: DType, layout: Layout) -> TensorMut {
+    pub(crate) fn from_parts(storage: Storage, dtype: DType, layout: SharedLayout) -> TensorMut {
         TensorMut { storage, dtype, layout }
     }
 
     /// Done writing.
+    #[inline]
     pub fn freeze(self) -> Tensor {
         Tensor::from_parts(self.storage, self.dtype, self.layout)
     }
@@ -87,6 +93,7 @@ impl TensorMut {
     /// The layout is out of bounds or overlaps itself; those of `f`; or `f` put another tensor in place of the
     /// part, which then stays there, by its own layout.
     pub fn part<R>(&mut self, layout: Layout, f: impl FnOnce(&mut TensorMut) -> Result<R>) -> Result<R> {
+        let layout = SharedLayout::new(layout)?;
         check_fit(&self.storage, self.dtype, &layout)?;
         check_injective(&layout)?;
         // A panic in `f` leaves the part's layout in place, which is as sound as the whole.
@@ -117,7 +124,8 @@ impl TensorMut {
     }
 }
 
-fn check_injective(layout: &Layout) -> Result<()> {
+#[inline]
+fn check_injective(layout: &SharedLayout) -> Result<()> {
     match layout.may_overlap() {
         true => Err(Error::memory(format!("elements of an output overlap in memory: {layout:?}"))),
         false => Ok(()),
@@ -137,19 +145,19 @@ mod tests {
 
     #[test]
     fn only_a_sole_holder_writes() {
-        let arena = Arena::new(256).unwrap();
-        let layout = || Layout::contiguous(&[4]).unwrap();
-        let region = arena.region(0, 16).unwrap();
+        let mut arena = Arena::new(256).unwrap();
+        let layout = || SharedLayout::new(Layout::contiguous(&[4]).unwrap()).unwrap();
+        let region = arena.region(0, 0, 16).unwrap();
         let shared = region.clone();
         assert!(TensorMut::in_region(region, DType::F32, layout()).unwrap_err().is_memory());
         let mut out = TensorMut::in_region(shared, DType::F32, layout()).unwrap();
         out.as_mut_slice::<f32>().unwrap().fill(2.5);
         let x = out.freeze();
-        assert!(arena.region(0, 16).is_err());
+        assert!(arena.region(0, 0, 16).is_err());
         assert_eq!(x.to_vec::<f32>().unwrap(), [2.5; 4]);
         drop(x);
         // The next one finds what was left, but bools start false.
-        let bools = TensorMut::in_region(arena.region(0, 16).unwrap(), DType::Bool, layout()).unwrap().freeze();
+        let bools = TensorMut::in_region(arena.region(0, 0, 16).unwrap(), DType::Bool, layout()).unwrap().freeze();
         assert_eq!(bools.to_vec::<bool>().unwrap(), [false; 4]);
     }
 
@@ -158,7 +166,8 @@ mod tests {
         let layout = Layout::contiguous(&[1]).unwrap().expand(&[3]).unwrap();
         assert!(TensorMut::empty(DType::F32, layout).unwrap_err().is_memory());
         let small = Storage::zeroed(4).unwrap();
-        assert!(TensorMut::in_region(small, DType::F32, Layout::contiguous(&[2]).unwrap()).unwrap_err().is_memory());
+        let two = SharedLayout::new(Layout::contiguous(&[2]).unwrap()).unwrap();
+        assert!(TensorMut::in_region(small, DType::F32, two).unwrap_err().is_memory());
     }
 
     #[test]

@@ -40,10 +40,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     }
     let line = line_kernel::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    // All that follows may be a clamp.
-    let tail = conv.after.and_then(|after| after.tail).filter(|tail| line.is_some() && tail.residual.is_none());
-    let clamp = tail.and_then(|tail| tail.clamp);
-    let clamp = clamp.and_then(|bounds| (&bounds as &dyn std::any::Any).downcast_ref().copied());
+    let clamp = if line.is_some() { conv.clamp_only() } else { None };
     let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], clamp };
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);

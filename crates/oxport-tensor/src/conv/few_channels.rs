@@ -33,9 +33,7 @@ pub(super) fn run<T: Multiply>(
         (tap / g.kernel[2] * channels + channel) * row + tap % g.kernel[2] * g.dilation[2]
     };
     let offsets = (0..channels * g.taps()).map(offset).collect();
-    let tail = conv.after.and_then(|after| after.tail).filter(|tail| tail.residual.is_none());
-    let clamp = tail.and_then(|tail| tail.clamp);
-    let clamp = clamp.and_then(|bounds| (&bounds as &dyn std::any::Any).downcast_ref().copied());
+    let clamp = conv.clamp_only();
     let bias = conv.bias.and_then(T::as_acc);
     let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], bias, clamp) else { return false };
     let shared = Shared::new(out.data);

@@ -150,6 +150,14 @@ pub struct Convolution<'a, T: Multiply> {
     pub after: Option<After<'a>>,
 }
 
+impl<T: Multiply> Convolution<'_, T> {
+    /// The bounds of a clamp that is all that follows.
+    fn clamp_only(&self) -> Option<[T::Acc; 2]> {
+        let tail = self.after?.tail.filter(|tail| tail.residual.is_none())?;
+        (&tail.clamp? as &dyn std::any::Any).downcast_ref().copied()
+    }
+}
+
 /// Runs a convolution into `y`, with strides `[N, C, D, H, W]`; the spatial strides must be those of a contiguous
 /// volume times a pixel stride (contiguous and channels-last outputs are).
 ///

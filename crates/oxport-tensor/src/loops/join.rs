@@ -15,7 +15,7 @@
 use super::walk::{Access, Operand, Part, RowFn, Walk};
 use crate::gemm::{After, Bounds, Finished, Residual, Tail};
 use crate::scratch::Scratch;
-use crate::{DType, Error, Layout, Result, Storage, Tensor, TensorMut, scoped};
+use crate::{DType, Error, Layout, Result, SharedLayout, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -50,10 +50,8 @@ impl Tensor {
     ///
     /// # Errors
     /// The sizes overflow.
-    pub fn absent(dtype: DType, layout: Layout) -> Result<Tensor> {
-        let len = layout.extent()?.map_or(Some(0), |(_, high)| (high + 1).checked_mul(dtype.size()));
-        let len = len.ok_or_else(|| Error::memory(format!("sizes {:?} of {dtype} are too large", layout.sizes)))?;
-        Ok(Tensor::from_parts(Storage::absent(len), dtype, layout))
+    pub fn absent(dtype: DType, layout: SharedLayout) -> Result<Tensor> {
+        Ok(Tensor::from_parts(Storage::absent(layout.bytes_of(dtype)?), dtype, layout))
     }
 
     /// Whether the elements are not there.
@@ -123,7 +121,7 @@ fn reach(kernels: &Kernels<'_>, outer: Option<&Link<'_>>, end: &dyn Fn(Option<&L
         is_done
     };
     let request = Request { id: value.storage().id(), layout: value.layout(), then: Cell::new(Some(&mut then)) };
-    let mut out = [TensorMut::from_parts(value.storage().clone(), value.dtype(), value.layout().clone())];
+    let mut out = [TensorMut::from_parts(value.storage().clone(), value.dtype(), value.shared_layout().clone())];
     // SAFETY: only lifetimes are changed; the request is there until `with` ends, and is not reached afterwards.
     let request = unsafe { std::mem::transmute::<&Request<'_>, &'static Request<'static>>(&request) };
     scoped::with(&REQUEST, Some(request), || kernel(&mut out)) && is_done

@@ -5,6 +5,10 @@ use crate::conv::{ConvOptions, Form, PackedKernel, convolution};
 use crate::gemm::{Affine, PackedMatrix, Right, affine};
 use crate::{Pool, add, clamp, copy, map, update, zip, zip3};
 
+fn absent(dtype: DType, layout: Layout) -> Tensor {
+    Tensor::absent(dtype, SharedLayout::new(layout).unwrap()).unwrap()
+}
+
 struct Draw(u64);
 
 impl Draw {
@@ -110,7 +114,7 @@ fn compare(made: &[Made], producer: Option<(Tensor, Produce<'_>, bool)>, threads
         expected.push(out.freeze());
     }
     let mut values: Vec<Tensor> = producer.iter().map(|p| p.0.clone()).collect();
-    values.extend(made.iter().map(|call| Tensor::absent(call.dtype, call.layout.clone()).unwrap()));
+    values.extend(made.iter().map(|call| absent(call.dtype, call.layout.clone())));
     let kernels: Vec<_> = made
         .iter()
         .map(|call| {
@@ -236,7 +240,7 @@ fn follow(draw: &mut Draw, dtype: DType, layout: Layout, produce: Produce<'_>) -
     if is_shared {
         (last.dtype, last.layout) = (dtype, layout.clone());
     }
-    let value = Tensor::absent(dtype, layout).unwrap();
+    let value = absent(dtype, layout);
     compare(&made, Some((value, produce, is_shared)), 1 + draw.below(2))
 }
 
@@ -273,7 +277,7 @@ fn sums_and_clamps_are_the_products_own() {
                     assert!(f(&x, &mut out));
                     out.freeze()
                 });
-                let values = [(); 3].map(|()| Tensor::absent(DType::F32, layout.clone()).unwrap());
+                let values = [(); 3].map(|()| absent(DType::F32, layout.clone()));
                 let kernels = [0, 1].map(|i| {
                     let (x, f) = (&values[i], chain.get(i));
                     move |outs: &mut [TensorMut]| f.is_some_and(|f| f(x, &mut outs[0]))
@@ -309,7 +313,7 @@ fn other_kernels_are_refused() {
         (&|x, out| double(x, out) && double(x, out), false),
     ];
     for (i, (kernel, is_joined)) in kernels.into_iter().enumerate() {
-        let values = [(); 3].map(|()| Tensor::absent(DType::F32, layout()).unwrap());
+        let values = [(); 3].map(|()| absent(DType::F32, layout()));
         let mut out = TensorMut::empty(DType::F32, layout()).unwrap();
         let first = |outs: &mut [TensorMut]| double(&x, &mut outs[0]);
         let second = |outs: &mut [TensorMut]| kernel(&values[0], &mut outs[0]);
@@ -324,6 +328,6 @@ fn other_kernels_are_refused() {
             assert_eq!(out.freeze().to_vec::<f32>().unwrap(), [8.0, 16.0, 24.0, 32.0]);
         }
     }
-    let read = Tensor::absent(DType::F32, layout()).unwrap();
+    let read = absent(DType::F32, layout());
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read.to_vec::<f32>().unwrap())).is_err());
 }
