@@ -13,6 +13,7 @@
 //! | `plan_cache`, `output_alloc`, `memory` | layouts and lifetimes by shape signature, offsets in the arena |
 //! | `call` | one call without a plan, for constant folding |
 //! | `frame` | slots, arguments and arena of one run, pooled |
+//! | `describe` | what a plan does, to be looked at |
 //! | `inputs` | PyTorch's input checks |
 //! | `plan`, `outputs`, `module` | the public types |
 //!
@@ -20,6 +21,7 @@
 //! run; results do not depend on the number of threads, on earlier calls, or on other threads.
 
 mod call;
+mod describe;
 mod error;
 mod estimate;
 mod executor;
@@ -44,6 +46,7 @@ mod step;
 mod test_ops;
 
 pub use call::evaluate;
+pub use describe::{Description, Place, PlannedResult, PlannedStep};
 pub use error::{Error, Result};
 pub use estimate::{Memory, estimate_memory};
 pub use inputs::guards::guard_conditions;

@@ -243,16 +243,24 @@ impl Plan {
             let (want, got) = (self.state.len(), state.len());
             return Err(Error::input(format!("expected {want} state tensors, got {got}")));
         }
+        let fed = self.fed(&inputs, &state);
+        let cx = RunCx::new(self.seed);
+        let results = self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch)))?;
+        assign_outputs(&self.outputs, results, &inputs, &self.state, state)
+    }
+
+    /// The values of the body's placeholders.
+    pub(crate) fn fed(&self, inputs: &[Value], state: &[Tensor]) -> Vec<Value> {
         let feed = |feed: &PlaceholderSource| match *feed {
             PlaceholderSource::User(i) => inputs[i].clone(),
             PlaceholderSource::State(i) => Value::Tensor(state[i].clone()),
             PlaceholderSource::Token => Value::Token,
             PlaceholderSource::Known => Value::None,
         };
-        let fed: Vec<Value> = self.feeds.iter().map(feed).collect();
-        let cx = RunCx::new(self.seed);
-        let results = self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch)))?;
-        assign_outputs(&self.outputs, results, &inputs, &self.state, state)
+        self.feeds.iter().map(feed).collect()
+    }
+    pub(crate) fn body(&self) -> &Body {
+        &self.body
     }
 
     /// The tensors that calls mutate.

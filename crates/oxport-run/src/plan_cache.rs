@@ -17,6 +17,7 @@ use oxport_ir::{Arg, Real, Value};
 use oxport_tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The recording of one run.
@@ -27,6 +28,8 @@ pub(crate) struct Recording {
     pub blocks: Vec<Block>,
     lives: Vec<Lifetime>,
     placement: OnceLock<Placement>,
+    /// When it was used last, by the clock of the cache.
+    used: AtomicU64,
 }
 
 /// The offsets of a recording's buffers in the arena.
@@ -49,6 +52,10 @@ impl Recording {
             let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
             Placement { offsets, bytes }
         })
+    }
+    /// The last step that reads a buffer, or [`ESCAPES`].
+    pub fn last_use(&self, buffer: u32) -> Option<u32> {
+        self.lives.get(buffer as usize).map(|life| life.last)
     }
     /// The size of the arena; 0 if the placement was not computed.
     pub fn arena_bytes(&self) -> usize {
@@ -147,7 +154,7 @@ impl Recorder {
                 }
             }
         }
-        Recording { steps: self.steps, blocks, lives: self.lives, placement: OnceLock::new() }
+        Recording { steps: self.steps, blocks, lives: self.lives, placement: OnceLock::new(), used: AtomicU64::new(0) }
     }
 }
 
@@ -204,38 +211,51 @@ fn print<A: smallvec::Array<Item = i64>>(value: &Value, numbers: bool, key: &mut
     }
 }
 
-/// Recordings by shape signature; the oldest is evicted at [`MAX_RECORDINGS`].
+/// Recordings by shape signature; the one that was not used for longest is evicted at [`MAX_RECORDINGS`].
 #[derive(Debug, Default)]
-pub(crate) struct Cache(RwLock<IndexMap<Box<[i64]>, Arc<Recording>>>);
+pub(crate) struct Cache {
+    recordings: RwLock<IndexMap<Box<[i64]>, Arc<Recording>>>,
+    /// The number of calls.
+    clock: AtomicU64,
+}
 
 /// How many recordings a body keeps.
 const MAX_RECORDINGS: usize = 64;
 
 impl Cache {
     pub fn get(&self, key: &Key) -> Option<Arc<Recording>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key[..]).cloned()
+        let recording = self.recordings.read().unwrap_or_else(PoisonError::into_inner).get(&key[..]).cloned();
+        if let Some(recording) = &recording {
+            recording.used.store(self.now(), Relaxed);
+        }
+        recording
     }
     pub fn insert(&self, key: Key, recording: Recording) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.recordings.write().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MAX_RECORDINGS {
-            all.shift_remove_index(0);
+            let oldest = (0..all.len()).min_by_key(|&i| all[i].used.load(Relaxed));
+            oldest.map(|i| all.swap_remove_index(i));
         }
+        recording.used.store(self.now(), Relaxed);
         all.insert(key.into_vec().into(), Arc::new(recording));
+    }
+    fn now(&self) -> u64 {
+        self.clock.fetch_add(1, Relaxed)
     }
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.recordings.read().unwrap_or_else(PoisonError::into_inner).len()
     }
     /// How many blocks all recordings have that are tried, and how many that are not any more.
     pub fn blocks(&self) -> (usize, usize) {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.recordings.read().unwrap_or_else(PoisonError::into_inner);
         let blocks = || all.values().flat_map(|r| &r.blocks);
         let open = blocks().filter(|block| block.is_open()).count();
         (open, blocks().count() - open)
     }
     /// The size of the largest arena of all recordings.
     pub fn arena_bytes(&self) -> usize {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.recordings.read().unwrap_or_else(PoisonError::into_inner);
         all.values().map(|r| r.arena_bytes()).max().unwrap_or(0)
     }
 }
@@ -243,6 +263,19 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_used_for_longest_goes() {
+        let key = |n: usize| Key::from_slice(&[n as i64]);
+        let recording = || Recorder::new(0).finish(&[], |_| Vec::new());
+        let cache = Cache::default();
+        for n in 0..=MAX_RECORDINGS {
+            cache.insert(key(n), recording());
+            assert!(cache.get(&key(0)).is_some(), "the first one is used after each");
+        }
+        assert_eq!(cache.len(), MAX_RECORDINGS);
+        assert!(cache.get(&key(1)).is_none() && cache.get(&key(2)).is_some());
+    }
 
     #[test]
     fn signatures_differ_where_values_do() {

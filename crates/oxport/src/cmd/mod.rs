@@ -23,6 +23,7 @@ mod manual;
 mod ops;
 mod optimize;
 mod output;
+mod planned;
 pub mod report;
 mod rules;
 mod run;

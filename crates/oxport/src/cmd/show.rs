@@ -19,7 +19,7 @@ pub struct Show {
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Readable)]
     format: Format,
-    /// The same as `--format json`
+    /// The same as `--format json`; of a plan, its JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Write the text to this file
@@ -28,6 +28,8 @@ pub struct Show {
     /// With `--format python`: write the tensors that the module's `load_state_dict` takes to this safetensors file
     #[arg(long, value_name = "F")]
     weights: Option<PathBuf>,
+    #[command(flatten)]
+    planned: super::planned::PlanArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -64,6 +66,10 @@ impl Show {
         }
         let format = if self.json { Format::Json } else { self.format };
         let program = with_spinner("reading", || self.read.read(&self.program, limits))?;
+        if self.planned.plan {
+            let text = self.planned.text(&self.program, &program, self.json, limits)?;
+            return self.give(&text, self.json);
+        }
         let program = match format {
             Format::Json => program,
             _ => report::with_printable_names(program),
@@ -82,10 +88,15 @@ impl Show {
             let tensors = program.tensors().map(|(name, state)| (&**name, &state.tensor));
             oxport_pt2::write_tensors(file, tensors)?;
         }
-        match (&self.output, format) {
-            (Some(out), _) => oxport_pt2::write_atomic(out, text.as_bytes())?,
-            (None, Format::Json) => report::json_text(&text),
-            (None, _) => report::text(text),
+        self.give(&text, matches!(format, Format::Json))
+    }
+
+    /// Writes the text where it is wanted.
+    fn give(&self, text: &str, is_json: bool) -> Result<ExitCode> {
+        match &self.output {
+            Some(out) => oxport_pt2::write_atomic(out, text.as_bytes())?,
+            None if is_json => report::json_text(text),
+            None => report::text(text),
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -171,3 +171,33 @@ fn the_sign_of_a_zero_is_shown() {
     let start = "worst element 2: expected 1.5e0, got 1e0, error 5.000e-1";
     assert!(found.detail.starts_with(start) && found.detail.ends_with("; 2 of 3 differ"), "{}", found.detail);
 }
+
+/// Passes, prepared constants, memory: as a table, as JSON, as a picture.
+#[test]
+fn a_plan_is_shown() {
+    let folder = tempfile::tempdir().expect("law: there is a temporary folder");
+    let svg = folder.path().join("arena.svg").to_str().expect("law: paths are UTF-8").to_string();
+    let program = fixture("resnet_small");
+    let output = oxport(&["show", &program, "--plan", "--opt", "fast", "--svg", &svg]);
+    let table = text(&output);
+    assert!(output.status.success() && table.contains(" passes, "), "{table}");
+    assert!(["prepared", "with ", "arena ", "own", "pass"].iter().all(|word| table.contains(word)), "{table}");
+    let plan = document(&oxport(&["show", &program, "--plan", "--opt", "fast", "--json"]));
+    let steps = plan["steps"].as_array().expect("law: a list");
+    let results = || steps.iter().flat_map(|step| step["results"].as_array().expect("law: a list"));
+    let ends = results().filter_map(|r| Some(r["offset"].as_u64()? + r["bytes"].as_u64()?));
+    assert!(ends.max() <= plan["arena_bytes"].as_u64());
+    assert!(results().any(|r| r["place"] == "own" && r["last"].is_null()), "what the program returns is its own");
+    let drawn = std::fs::read_to_string(&svg).expect("law: it was written");
+    let count = results().filter(|r| r["place"] == "arena").count();
+    assert_eq!(drawn.matches("<title>").count(), count);
+    // Other sizes, other bytes.
+    let dynamic = fixture("derived_dim");
+    let bytes = |shape: &[&str]| {
+        let plan = document(&oxport(&[&["show", &dynamic, "--plan", "--json"], shape].concat()));
+        plan["steps"].to_string()
+    };
+    assert_ne!(bytes(&[]), bytes(&["--shape", "s33=40"]));
+    let output = oxport(&["show", &program, "--svg", &svg]);
+    assert_eq!(output.status.code(), Some(2), "--svg is of a plan");
+}
