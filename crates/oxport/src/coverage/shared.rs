@@ -4,8 +4,9 @@
 use super::attention::time;
 use super::reason::Surroundings;
 use super::site::{CASTS, PARTS, RESHAPES, Site};
+use crate::DType;
 use oxport_ir::{
-    Builder, DType, Effect, ExportedProgram, Fake, Graph, InputKind, MetaCx, Node, NodeId, NodeKind, OutputKind, Val,
+    Builder, Effect, ExportedProgram, Fake, Graph, InputKind, MetaCx, Node, NodeId, NodeKind, OutputKind, Val,
 };
 use oxport_rewrite::cost::Model;
 use oxport_sym::ShapeEnv;
