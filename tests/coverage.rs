@@ -90,14 +90,7 @@ fn what_is_left_has_a_reason() {
             1,
             &[("merged is dearer, by the model, since parts must be copied", 1)],
         ),
-        (
-            "large products",
-            products(4096, &[64, 64], false),
-            true,
-            SHARED,
-            1,
-            &[("merged is dearer, by the model", 1)],
-        ),
+        ("large products", products(4096, &[64, 64], false), true, SHARED, 1, &[("merged is dearer, by the model", 1)]),
         ("one bias", products(1, &[8, 4], true), true, SHARED, 1, &[("some have a bias, others have none", 1)]),
     ];
     all(rows, |(_, program, frozen, family, count, reasons)| {

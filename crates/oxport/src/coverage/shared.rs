@@ -130,8 +130,7 @@ impl<'a> Group<'a> {
     }
     /// What keeps it.
     pub fn why(&self, around: &Surroundings<'_>) -> Option<&'static str> {
-        let is_of_several =
-            |product: &&Product<'_>| product.site.users().all(|user| user.is(&["split_with_sizes"]));
+        let is_of_several = |product: &&Product<'_>| product.site.users().all(|user| user.is(&["split_with_sizes"]));
         let dtypes = || self.0.iter().map(|product| (product.weight.dtype, product.input.tensor().map(|t| t.dtype)));
         let alike: Vec<Vec<&Product<'_>>> = [true, false]
             .map(|has_bias| self.0.iter().filter(|product| product.bias.is_some() == has_bias).collect())
