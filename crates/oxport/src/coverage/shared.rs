@@ -130,7 +130,7 @@ impl<'a> Group<'a> {
     }
     /// What keeps it.
     pub fn why(&self, around: &Surroundings<'_>) -> Option<&'static str> {
-        let is_of_several = |product: &&Product<'_>| product.site.users().all(|user| user.is(&["split_with_sizes"]));
+        let is_of_several = |product: &Product<'_>| product.site.users().all(|user| user.is(&["split_with_sizes"]));
         let dtypes = || self.0.iter().map(|product| (product.weight.dtype, product.input.tensor().map(|t| t.dtype)));
         let alike: Vec<Vec<&Product<'_>>> = [true, false]
             .map(|has_bias| self.0.iter().filter(|product| product.bias.is_some() == has_bias).collect())
@@ -142,7 +142,7 @@ impl<'a> Group<'a> {
         match () {
             () if !around.frozen => Some(WEIGHTS),
             () if dtypes().collect::<HashSet<(DType, Option<DType>)>>().len() > 1 => Some(DTYPE),
-            () if self.0.iter().filter(is_of_several).count() > 0 => Some(MERGED),
+            () if self.0.iter().all(is_of_several) => Some(MERGED),
             () if alike.iter().any(|of| gain(of, true).is_none_or(|gain| gain > 0.0)) => None,
             () if alike.iter().any(|of| gain(of, false).is_some_and(|gain| gain > 0.0)) => Some(COPIED),
             () if alike.first().is_some_and(|of| of.len() == all.len()) => Some(DEARER),
