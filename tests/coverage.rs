@@ -37,6 +37,28 @@ fn batch_norm(b: &mut ProgramBuilder<'_>) -> Result<Vec<NodeId>> {
     Ok(vec![b.call("aten::relu", (y,))?])
 }
 
+/// Products of one value by constant matrices, by their numbers of outputs, the last with a bias, if so wished.
+fn products(rows: i64, widths: &[i64], last_has_bias: bool) -> ExportedProgram {
+    program(|b| {
+        let zeros = |sizes: &[i64]| Tensor::from_vec(sizes, vec![0f32; sizes.iter().product::<i64>() as usize]);
+        let x = b.input("x", Fake::new(DType::F32, [1, rows, 16].map(Into::into)))?;
+        let mut outputs = Vec::new();
+        for (i, &n) in widths.iter().enumerate() {
+            let weight = b.parameter(&format!("w{i}"), zeros(&[n, 16])?)?;
+            let view = b.call("aten::view", (x, vec![rows, 16]))?;
+            let product = if i + 1 == widths.len() && last_has_bias {
+                let bias = b.parameter("bias", zeros(&[n])?)?;
+                b.call("aten::linear", (view, weight, bias))?
+            } else {
+                let weight = b.call("aten::t", (weight,))?;
+                b.call("aten::mm", (view, weight))?
+            };
+            outputs.push(b.call("aten::relu", (product,))?);
+        }
+        Ok(outputs)
+    })
+}
+
 /// A program, whether weights are constants, a family, its sites, and what keeps those that are left.
 type Row = (&'static str, ExportedProgram, bool, &'static str, usize, &'static [(&'static str, usize)]);
 
@@ -44,7 +66,8 @@ type Row = (&'static str, ExportedProgram, bool, &'static str, usize, &'static [
 fn what_is_left_has_a_reason() {
     const ATTENTION: &str = "attention of products and softmax";
     const BATCH_NORM: &str = "batch norm after a convolution";
-    let rows: [Row; 4] = [
+    const SHARED: &str = "linear layers that share an input";
+    let rows: [Row; 10] = [
         ("attention", program(|b| attention(b, false)), false, ATTENTION, 1, &[]),
         (
             "probabilities",
@@ -56,6 +79,19 @@ fn what_is_left_has_a_reason() {
         ),
         ("batch norm", program(batch_norm), false, BATCH_NORM, 1, &[("weights are not frozen", 1)]),
         ("frozen batch norm", program(batch_norm), true, BATCH_NORM, 1, &[]),
+        ("one product", products(1, &[8], false), true, SHARED, 0, &[]),
+        ("products", products(1, &[8, 8, 4], false), false, SHARED, 1, &[("weights are not frozen", 1)]),
+        ("frozen products", products(1, &[8, 8, 4], false), true, SHARED, 1, &[]),
+        (
+            "products of many rows",
+            products(256, &[64, 64], false),
+            true,
+            SHARED,
+            1,
+            &[("merged is dearer, by the model, since parts must be copied", 1)],
+        ),
+        ("large products", products(4096, &[64, 64], false), true, SHARED, 1, &[("merged is dearer, by the model", 1)]),
+        ("one bias", products(1, &[8, 4], true), true, SHARED, 1, &[("some have a bias, others have none", 1)]),
     ];
     all(rows, |(_, program, frozen, family, count, reasons)| {
         let limits =

@@ -97,6 +97,26 @@ fn products_of_one_input_are_merged() {
     }
 }
 
+/// Attention over the parts of a merged product: nothing is copied, though there are several rows.
+#[test]
+fn heads_are_parts_of_one_product() {
+    let before = program(&[2, 5, 16], |b, x| {
+        let mut heads = Vec::new();
+        for (name, seed) in [("q", 1), ("k", 2), ("v", 3)] {
+            let weight = b.parameter(&format!("attn.{name}.weight"), tensor(&[12, 16], seed))?;
+            let product = b.call("aten::linear", (x, weight))?;
+            let rows = b.call("aten::view", (product, vec![2i64, 5, 3, 4]))?;
+            heads.push(b.call("aten::transpose.int", (rows, 1i64, 2i64))?);
+        }
+        Ok(vec![b.call("aten::scaled_dot_product_attention", (heads[0], heads[1], heads[2]))?])
+    });
+    let (after, report) = oxport::optimize(&before, Opt::Fast, &limits(true, 0.05)).unwrap();
+    let ops = ["linear", "split_with_sizes", "clone", "contiguous"];
+    assert_eq!(ops.map(|op| calls(&after, &format!("aten::{op}"))), [1, 1, 0, 0], "{:?}", report.rules);
+    assert!(report.cost_after < report.cost_before);
+    is_kept(&before, &after, &tensor(&[2, 5, 16], 3)).unwrap();
+}
+
 #[test]
 fn nothing_is_merged_that_may_not_be() {
     let cases = ["no freeze", "exact", "weights that are written", "weights that are given", "a tensor that grows"];

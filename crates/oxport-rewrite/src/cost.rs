@@ -129,9 +129,14 @@ impl Model {
             def(term, |def| matches!(def.kernel, Kernel::View(_)))
                 && term.children().first().is_some_and(|&whole| is_whole(whole))
         };
-        let moved = 2.0 * size(class);
+        if views.any(is_part) { self.part_of_product(size(class)) } else { 0.0 }
+    }
+
+    /// What is lost where a part of a product is taken, of so many bytes, in nanoseconds.
+    pub fn part_of_product(&self, bytes: f64) -> f64 {
+        let moved = 2.0 * bytes;
         let is_joined = self.target == Target::Cpu && moved >= JOINED;
-        if is_joined && views.any(is_part) { moved / self.rate(Class::Pointwise).bytes } else { 0.0 }
+        if is_joined { moved / self.rate(Class::Pointwise).bytes } else { 0.0 }
     }
 
     /// What an operator without a kernel costs: what it is made of.

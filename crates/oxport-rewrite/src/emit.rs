@@ -64,9 +64,19 @@ pub(crate) fn emit(
 
 /// The classes that outputs and effects need, by the chosen terms.
 pub(crate) fn needed(program: &ExportedProgram, ingested: &Ingested<'_>, choice: &Choice) -> HashSet<Id> {
+    needed_for(program, ingested, choice, observed(program, ingested))
+}
+
+/// The classes that some of them need, with these.
+pub(crate) fn needed_for(
+    program: &ExportedProgram,
+    ingested: &Ingested<'_>,
+    choice: &Choice,
+    classes: Vec<Id>,
+) -> HashSet<Id> {
     let egraph = &ingested.egraph;
     let mut needed = HashSet::new();
-    let mut open: Vec<Id> = observed(program, ingested).into_iter().map(|c| egraph.find(c)).collect();
+    let mut open: Vec<Id> = classes.into_iter().map(|c| egraph.find(c)).collect();
     while let Some(class) = open.pop() {
         if !needed.insert(class) {
             continue;

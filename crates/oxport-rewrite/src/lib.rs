@@ -231,7 +231,9 @@ pub fn optimize_logged(
     };
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
     let result = choice.as_ref().map(|choice| emit::emit(program, registry, &ingested, choice)).transpose()?;
-    let result = result.map(|result| (price(&result), result)).filter(|(price, _)| *price <= report.cost_before);
+    let result = result.map(|result| (price(&result), result));
+    let refused = result.as_ref().map(|(price, _)| (report.cost_before, *price)).filter(|(own, price)| price > own);
+    let result = result.filter(|(price, _)| *price <= report.cost_before);
     // What is dearer than it was is not taken.
     let (cost, result) = result.unwrap_or_else(|| (report.cost_before, program.clone()));
     report.cost_after = cost;
@@ -244,7 +246,8 @@ pub fn optimize_logged(
         }
         if let (Some(question), Some(choice)) = (&record.question, &choice) {
             let rules = rules::all().copied().chain(further.iter().copied());
-            let searched = why_not::Search { program, limits, phases: &report.phases, choice, applied: &applied };
+            let (phases, applied) = (&report.phases[..], &applied[..]);
+            let searched = why_not::Search { program, limits, phases, choice, applied, refused };
             record.answer = why_not::why_not(&searched, &mut ingested, question, rules);
         }
     }

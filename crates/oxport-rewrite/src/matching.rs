@@ -93,16 +93,27 @@ impl Matcher<'_, '_> {
     }
 }
 
-/// The classes of all parts of a pattern, where there are such terms.
-pub(crate) fn parts(graph: &Graph<'_>, pattern: &PatternAst<Term>, at: &dyn Fn(Var) -> Option<Id>) -> Vec<Option<Id>> {
-    let mut ids: Vec<Option<Id>> = Vec::new();
+/// The classes of all parts of a pattern, where there are such terms; `computed` is what its functions gave, in order.
+pub(crate) fn parts(
+    graph: &Graph<'_>,
+    pattern: &PatternAst<Term>,
+    at: &dyn Fn(Var) -> Option<Id>,
+    computed: &[Id],
+) -> Vec<Option<Id>> {
+    let (mut ids, mut computed): (Vec<Option<Id>>, _) = (Vec::new(), computed.iter().copied());
     for node in pattern.as_ref() {
         ids.push(match node {
             ENodeOrVar::Var(v) => at(*v),
+            ENodeOrVar::ENode(term) if is_function(term) => computed.next(),
             ENodeOrVar::ENode(term) => over(term, &ids).and_then(|term| graph.lookup(term)),
         });
     }
     ids
+}
+
+/// True for what a right side computes: `@add`.
+pub(crate) fn is_function(term: &Term) -> bool {
+    matches!(term, Term::Op(name, _) if name.as_str().starts_with('@'))
 }
 
 /// A term of a pattern over the classes of its parts, if all are there.

@@ -5,11 +5,11 @@
 use crate::applied::Applied;
 use crate::applier::{Obstacle, Typed};
 use crate::cost::Model;
-use crate::emit::needed;
+use crate::emit::{needed, needed_for};
 use crate::extract::{Candidates, Choice, Prefer, Taken};
 use crate::ingest::Ingested;
 use crate::kind::{Differs, Kind};
-use crate::matching::{self, Match, Miss, matches, over, parts, short};
+use crate::matching::{self, Match, Miss, is_function, matches, over, parts, short};
 use crate::rule::{Rule, Soundness};
 use crate::rules;
 use crate::term::Term;
@@ -45,6 +45,8 @@ pub struct Answer {
 pub enum Reason {
     /// It fired, and its result was chosen.
     Chosen,
+    /// It fired, and what is chosen was made of its result by other rules.
+    Rewritten,
     /// It fired, and the value is not computed any more: what read it was rewritten.
     Unused,
     /// It fired, and something else was chosen.
@@ -75,6 +77,7 @@ impl Reason {
     pub fn name(&self) -> &'static str {
         match self {
             Reason::Chosen => "chosen",
+            Reason::Rewritten => "rewritten",
             Reason::Unused => "unused",
             Reason::Dearer { .. } => "dearer",
             Reason::Equal => "equal",
@@ -95,6 +98,8 @@ pub(crate) struct Search<'a> {
     pub phases: &'a [Phase],
     pub choice: &'a Choice,
     pub applied: &'a [Applied],
+    /// What the program costs and what was chosen, in nanoseconds, if that came out dearer and was not taken.
+    pub refused: Option<(f64, f64)>,
 }
 
 /// The answer to a question; `None` if there is no such node. `rules` are all of one term.
@@ -134,12 +139,16 @@ struct Found {
 
 impl Found {
     /// The rank of what holds, and was not applied.
-    const HOLDS: usize = 3;
+    const HOLDS: usize = 4;
     /// The rank from which on it does not hold.
-    const REFUSED: usize = 4;
+    const REFUSED: usize = 5;
 
     fn new(rank: usize, reason: Reason, lines: impl IntoIterator<Item = String>) -> Found {
         Found { rank, reason, lines: lines.into_iter().collect() }
+    }
+
+    fn chosen(what: &str) -> Found {
+        Found::new(0, Reason::Chosen, [format!("it fired, and {what} was chosen")])
     }
 }
 
@@ -168,7 +177,7 @@ impl Search<'_> {
         for applied in self.applied.iter().filter(|applied| applied.is_merge && applied.name.as_str() == name) {
             let at = |v: Var| applied.variables.get(&v).copied();
             let is_it = |left: &PatternAst<Term>| {
-                parts(graph, left, &at).pop().flatten().is_some_and(|product| graph.find(product) == class)
+                parts(graph, left, &at, &[]).pop().flatten().is_some_and(|product| graph.find(product) == class)
             };
             // A part that has no strides wanted is itself.
             let pair = applied.pairs.iter().find(|(left, right)| left != right && is_it(left));
@@ -176,10 +185,15 @@ impl Search<'_> {
             // The merged product is the call of the same operator; how its parts are taken is for other rules.
             let is_merged = |node: &ENodeOrVar<Term>| left.as_ref().last().map(operator) == Some(operator(node));
             let place = right.as_ref().iter().position(is_merged);
-            let merged = place.and_then(|place| parts(graph, right, &at)[place]);
-            let is_chosen = |needed: &HashSet<Id>| merged.is_some_and(|id| needed.contains(&graph.find(id)));
-            let what = "its part of the merged product";
-            return self.of_fired(ingested, class, what, &is_chosen, &written(graph, right, &at));
+            let merged = place.and_then(|place| parts(graph, right, &at, &[])[place]);
+            let is_made = |_: &HashSet<Id>| {
+                let made_of = needed_for(self.program, ingested, self.choice, vec![class]);
+                let is_made = merged.is_some_and(|id| made_of.contains(&graph.find(id)));
+                is_made.then(|| Found::chosen("its part of the merged product"))
+            };
+            let made = written(graph, right, &at, &[]);
+            let taken: Vec<Taken<'_>> = made.into_iter().map(|one| only(graph, one)).collect();
+            return self.of_fired(ingested, class, "its part of the merged product", &is_made, &taken);
         }
         match rules::merge::group(graph, name, class) {
             Ok(count) if is_kept_out => {
@@ -269,8 +283,8 @@ impl Search<'_> {
             |graph: &Graph<'_>, v: &str| Some(graph[*subst.get(format!("?{v}").parse().ok()?)?].data.kind.clone());
         let behind = Found::REFUSED + rule.when.len();
         let graph = &mut ingested.egraph;
-        let new = match typed.right_side(graph, class, subst, form) {
-            Ok((new, _)) => new,
+        let (new, computed) = match typed.right_side(graph, class, subst, form) {
+            Ok(made) => made,
             Err(Obstacle::Condition(number)) => {
                 let condition = &rule.when[number];
                 let mut lines = vec![format!("the condition {condition} does not hold")];
@@ -284,7 +298,7 @@ impl Search<'_> {
             Err(Obstacle::Part(part)) => {
                 let right = &typed.form(form).right.ast;
                 let what = match &right[part] {
-                    ENodeOrVar::ENode(Term::Op(name, _)) if name.as_str().starts_with('@') => "cannot be computed",
+                    ENodeOrVar::ENode(term) if is_function(term) => "cannot be computed",
                     _ => "is ill-typed",
                 };
                 let variables = typed.form(form).left.vars().into_iter().map(|v| v.to_string()[1..].to_string());
@@ -313,16 +327,37 @@ impl Search<'_> {
         };
         if !self.applied.iter().any(|applied| is_it(&applied)) {
             let line = "both sides were equal before it could be applied".to_string();
-            return Found::new(2, Reason::Equal, [line]);
+            return Found::new(3, Reason::Equal, [line]);
         }
         let right = &typed.form(form).right.ast;
+        let at = |v: Var| subst.get(v).copied();
+        let made = written(graph, right, &at, &computed);
         let taken: Vec<Taken<'_>> = match right.as_ref() {
             // The value is that of an operand: any term of the class will do but the one that was matched.
             [ENodeOrVar::Var(_)] => vec![(class, Box::new(|term| *term != matched.root))],
-            _ => written(graph, right, &|v| subst.get(v).copied()),
+            _ => made.iter().cloned().map(|one| only(graph, one)).collect(),
         };
-        let is_chosen = |(class, is_taken): &Taken<'_>| self.choice.term(graph, *class).is_some_and(is_taken);
-        self.of_fired(ingested, class, "its result", &|_| taken.iter().all(is_chosen), &taken)
+        let left = written(graph, &typed.form(form).left.ast, &at, &[]);
+        let calls: Vec<&(Id, Term)> = made.iter().filter(|one| !left.contains(one)).collect();
+        let chosen = |needed: &HashSet<Id>| {
+            // A class that is not needed has a term as well.
+            let is_chosen = |needed: &HashSet<Id>, (class, is_taken): &Taken<'_>| {
+                needed.contains(&graph.find(*class)) && self.choice.term(graph, *class).is_some_and(is_taken)
+            };
+            if taken.iter().all(|one| is_chosen(needed, one)) {
+                return Some(Found::chosen("its result"));
+            }
+            let made_of = needed_for(self.program, ingested, self.choice, vec![class]);
+            let is_kept = |one: &&(Id, Term)| is_chosen(&made_of, &only(graph, (*one).clone()));
+            let of_calls = calls.iter().copied().filter(|one| name(one).is_some());
+            let (kept, gone): (Vec<&(Id, Term)>, Vec<&(Id, Term)>) = of_calls.partition(is_kept);
+            let names = |of: &[&(Id, Term)]| of.iter().filter_map(|one| name(one)).collect::<Vec<String>>().join(", ");
+            let (kept_names, gone_names) = (names(&kept), names(&gone));
+            let line =
+                format!("it fired, and other rules rewrote its result: {kept_names} of it chosen, {gone_names} not");
+            (!kept.is_empty() && !gone.is_empty()).then(|| Found::new(1, Reason::Rewritten, [line]))
+        };
+        self.of_fired(ingested, class, "its result", &chosen, &taken)
     }
 
     /// Whether what a rule made was chosen.
@@ -331,16 +366,20 @@ impl Search<'_> {
         ingested: &Ingested<'_>,
         class: Id,
         what: &str,
-        is_chosen: &dyn Fn(&HashSet<Id>) -> bool,
+        chosen: &dyn Fn(&HashSet<Id>) -> Option<Found>,
         taken: &[Taken<'_>],
     ) -> Found {
         let needed = needed(self.program, ingested, self.choice);
         if !needed.contains(&class) {
             let line = "it fired, and the value is not computed any more: what read it was rewritten".to_string();
-            return Found::new(1, Reason::Unused, [line]);
+            return Found::new(2, Reason::Unused, [line]);
         }
-        if is_chosen(&needed) {
-            return Found::new(0, Reason::Chosen, [format!("it fired, and {what} was chosen")]);
+        if let Some(found) = chosen(&needed) {
+            let Some((own, with)) = self.refused else { return found };
+            let kept = "the program was kept as it was".to_string();
+            let price = format!("it costs {:.3} µs, and {:.3} µs as it was chosen", own / 1e3, with / 1e3);
+            let lines = found.lines.into_iter().chain([kept, price]);
+            return Found::new(2, Reason::Dearer { chosen: own, with: Some(with) }, lines);
         }
         let model: &Model = &self.limits.model;
         let candidates = Candidates::of(self.program, ingested, model, Prefer::Cheap);
@@ -353,7 +392,7 @@ impl Search<'_> {
             None => "no choice has it: it would need itself".to_string(),
         };
         let lines = [format!("it fired, and {what} was not chosen"), price];
-        Found::new(1, Reason::Dearer { chosen, with }, lines)
+        Found::new(2, Reason::Dearer { chosen, with }, lines)
     }
 }
 
@@ -368,16 +407,33 @@ fn operator(node: &ENodeOrVar<Term>) -> Option<Symbol> {
     }
 }
 
-/// The terms of a right side, each to be taken by its class; what functions give is left out, and what is over it.
-fn written<'a>(graph: &'a Graph<'_>, pattern: &PatternAst<Term>, at: &dyn Fn(Var) -> Option<Id>) -> Vec<Taken<'a>> {
-    let parts = parts(graph, pattern, at);
+/// The terms of a pattern, with the class of each; what functions gave is made by no term.
+fn written(
+    graph: &Graph<'_>,
+    pattern: &PatternAst<Term>,
+    at: &dyn Fn(Var) -> Option<Id>,
+    computed: &[Id],
+) -> Vec<(Id, Term)> {
+    let parts = parts(graph, pattern, at, computed);
     let canonical = |term: Term| term.map_children(|kid| graph.find(kid));
-    let term = |(node, id): (&ENodeOrVar<Term>, &Option<Id>)| -> Option<Taken<'a>> {
+    let term = |(node, id): (&ENodeOrVar<Term>, &Option<Id>)| -> Option<(Id, Term)> {
         let ENodeOrVar::ENode(term) = node else { return None };
-        let term = canonical(over(term, &parts)?);
-        Some(((*id)?, Box::new(move |other| canonical(other.clone()) == term)))
+        Some((graph.find((*id)?), canonical(over(term, &parts).filter(|_| !is_function(term))?)))
     };
     pattern.as_ref().iter().zip(&parts).filter_map(term).collect()
+}
+
+/// A class that takes this term.
+fn only<'a>(graph: &'a Graph<'_>, (class, term): (Id, Term)) -> Taken<'a> {
+    (class, Box::new(move |other| other.clone().map_children(|kid| graph.find(kid)) == term))
+}
+
+/// The operator of a term, for a message.
+fn name((_, term): &(Id, Term)) -> Option<String> {
+    match term {
+        Term::Op(name, _) => Some(format!("`{}`", short(name.as_str()))),
+        _ => None,
+    }
 }
 
 /// What the part of a pattern begins with, for a message.

@@ -19,7 +19,7 @@ fn found(graph: &Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, run: &Run, c
         // As it was when it was matched: what is one class now may have been two.
         at_copy.insert(var, run.image(*subst.get(var)?, copy)?);
     }
-    let class = parts(graph, &pattern.ast, &|v| at_copy.get(v).copied()).pop().flatten()?;
+    let class = parts(graph, &pattern.ast, &|v| at_copy.get(v).copied(), &[]).pop().flatten()?;
     Some((class, at_copy))
 }
 

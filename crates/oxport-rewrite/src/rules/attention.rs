@@ -239,6 +239,37 @@ pub(super) static RULES: &[Rule] = &[
     .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
         f: contiguous_format"])
     .rounding(),
+    // As parts of a product that was merged: what is copied is the part of each row.
+    rule(
+        "attention-copied-query-heads",
+        "(scaled_dot_product_attention (permute (reshape (contiguous ?q ?f) ?a) ?p) ?k ?v ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention (permute (reshape ?q ?a) ?p) ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 5, 12], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 4], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 5, 3, 4], p: [0, 2, 1, 3]",
+    )
+    .rounding(),
+    rule(
+        "attention-copied-key-heads",
+        "(scaled_dot_product_attention ?q (permute (reshape (contiguous ?k ?f) ?a) ?p) ?v ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q (permute (reshape ?k ?a) ?p) ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 7, 12], v: f32[2, 3, 7, 4], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
+    )
+    .rounding(),
+    rule(
+        "attention-copied-value-heads",
+        "(scaled_dot_product_attention ?q ?k (permute (reshape (contiguous ?v ?f) ?a) ?p) ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k (permute (reshape ?v ?a) ?p) ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 7, 12], m: None, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
+    )
+    .rounding(),
     rule(
         "attention-repeated-heads",
         "(scaled_dot_product_attention ?q (reshape (expand (unsqueeze ?k 2) ?e ?i) ?t) (reshape (expand (unsqueeze ?v \

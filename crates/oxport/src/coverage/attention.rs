@@ -128,7 +128,8 @@ fn mask(masks: &[Site<'_>], scores: &Fake, env: &ShapeEnv) -> Option<Fake> {
     Some(Fake::new(scores.dtype, scores.sizes.iter().enumerate().map(size)))
 }
 
-fn time(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<f64> {
+/// The time of a call, by the model.
+pub(super) fn time(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<f64> {
     Some(Model::default().time(&cost_of(graph, node, env)?))
 }
 

@@ -6,9 +6,10 @@
 
 mod attention;
 mod reason;
+mod shared;
 mod site;
 
-use oxport_ir::{Dialect, ExportedProgram};
+use oxport_ir::{Dialect, ExportedProgram, NodeId};
 use reason::Surroundings;
 use site::{BATCH_NORMS, CASTS, CONVOLUTIONS, PARTS, RESHAPES, SLICES, Site, TRANSPOSES};
 use std::collections::BTreeMap;
@@ -71,7 +72,7 @@ pub type Sites = BTreeMap<&'static str, usize>;
 pub struct Kept {
     /// Its family.
     pub family: &'static str,
-    /// The node, by its name in the rewritten program.
+    /// The node, by its name in the rewritten program: the first of several.
     pub node: String,
     /// What keeps it.
     pub why: &'static str,
@@ -89,6 +90,7 @@ pub fn sites(program: &ExportedProgram) -> Sites {
             *sites.entry(family.name).or_default() += 1;
         }
     }
+    sites.insert(shared::FAMILY, shared::groups(program).len());
     sites
 }
 
@@ -96,19 +98,25 @@ pub fn sites(program: &ExportedProgram) -> Sites {
 pub fn left(program: &ExportedProgram, frozen: bool) -> Vec<Kept> {
     let around = Surroundings::of(program, frozen);
     let mut left = Vec::new();
-    for (id, node) in program.graph.nodes() {
+    let mut keep = |family: &'static str, id: NodeId, why: &dyn Fn() -> Option<&'static str>| {
+        let open = around.open(id);
+        let why = open.map(|(why, _)| why).or_else(why).unwrap_or(reason::UNKNOWN);
+        let name = |id: NodeId| program.graph.node(id).name.to_string();
+        left.push(Kept { family, node: name(id), why, behind: open.map(|(_, at)| name(at)) });
+    };
+    for (id, _) in program.graph.nodes() {
         let site = Site::of(&program.graph, id);
         for family in FAMILIES.iter().filter(|family| (family.is_site)(&site)) {
-            let open = around.open(id);
-            let why = open.map(|(why, _)| why).or_else(|| (family.why)(&site, &around)).unwrap_or(reason::UNKNOWN);
-            let behind = open.map(|(_, at)| program.graph.node(at).name.to_string());
-            left.push(Kept { family: family.name, node: node.name.to_string(), why, behind });
+            keep(family.name, id, &|| (family.why)(&site, &around));
         }
+    }
+    for group in shared::groups(program) {
+        keep(shared::FAMILY, group.first().id, &|| group.why(&around));
     }
     left
 }
 
 /// The names of the families, in order.
 pub fn families() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().map(|family| family.name)
+    FAMILIES.iter().map(|family| family.name).chain([shared::FAMILY])
 }

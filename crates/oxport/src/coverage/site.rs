@@ -50,6 +50,10 @@ impl<'a> Site<'a> {
         let graph = self.graph;
         self.node.args.iter().filter_map(Argument::as_node).map(move |id| Site::of(graph, id))
     }
+    pub fn users(&self) -> impl Iterator<Item = Site<'a>> {
+        let graph = self.graph;
+        graph.users(self.id).keys().map(move |id| Site::of(graph, *id))
+    }
     pub fn number(&self, at: usize) -> Option<f64> {
         match self.node.args.get(at)? {
             Argument::Int(n) => Some(*n as f64),

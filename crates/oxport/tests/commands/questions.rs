@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// A program with something to ask of each kind.
 const PROGRAM: &str = r#"
-def forward(self, x: "f32[s0, s1]", y: "f32[4, 4]", m: "f32[4, 4]"):
+def forward(self, x: "f32[s0, s1]", y: "f32[4, 4]", m: "f32[4, 4]", z: "f32[s0, s1]", q: "f32[6, 8, 8]"):
     permute: "f32[s1, s0]" = torch.ops.aten.permute.default(x, [1, 0])
     reshape: "f32[s0*s1]" = torch.ops.aten.reshape.default(permute, [-1])
     abs_1: "f32[s0*s1]" = torch.ops.aten.abs.default(reshape)
@@ -28,7 +28,22 @@ def forward(self, x: "f32[s0, s1]", y: "f32[4, 4]", m: "f32[4, 4]"):
     more: "f32[4, 4]" = torch.ops.aten.mul.Tensor(half, 1e30)
     a: "f32[4, 4]" = torch.ops.aten.linear.default(sin, y)
     b: "f32[4, 4]" = torch.ops.aten.linear.default(m, y)
-    return (abs_1, large, double, exp, more, a, b)
+    to_1: "f32[4, 4]" = torch.ops.aten.to.dtype(y, torch.float32)
+    to_2: "f32[4, 4]" = torch.ops.aten.to.dtype(to_1, torch.float32)
+    cos: "f32[4, 4]" = torch.ops.aten.cos.default(to_2)
+    squeeze: "f32[s0, s1]" = torch.ops.aten.squeeze.dim(z, 0)
+    neg_1: "f32[s0, s1]" = torch.ops.aten.neg.default(squeeze)
+    abs_3: "f32[s0, s1]" = torch.ops.aten.abs.default(neg_1)
+    scores: "f32[4, 4]" = torch.ops.aten.matmul.default(m, y)
+    masked: "f32[4, 4]" = torch.ops.aten.add.Tensor(scores, m)
+    softmax: "f32[4, 4]" = torch.ops.aten.softmax.int(masked, -1)
+    mixed: "f32[4, 4]" = torch.ops.aten.matmul.default(softmax, y)
+    scaled: "f32[6, 8, 8]" = torch.ops.aten.mul.Tensor(q, 0.25)
+    product: "f32[6, 8, 8]" = torch.ops.aten.matmul.default(scaled, q)
+    weights: "f32[6, 8, 8]" = torch.ops.aten.softmax.int(product, -1)
+    attended: "f32[6, 8, 8]" = torch.ops.aten.matmul.default(weights, q)
+    tan: "f32[6, 8, 8]" = torch.ops.aten.tan.default(attended)
+    return (abs_1, large, double, exp, more, a, b, cos, abs_3, mixed, tan)
 "#;
 
 /// The arguments of `optimize` for a text in a folder.
@@ -74,6 +89,16 @@ fn a_rule_says_why_it_did_nothing() {
         ("abs-neg@abs_2", &["--fuel", "0"], "kept-out", &["was not applied", "the search ended out of fuel"]),
         ("abs-neg@abs_2", &["--node-limit", "1"], "kept-out", &["the search ended at the limit of nodes"]),
         ("scale-matmul@large", exact, "condition", &["Modest(c)", "the rule rounds, and the search uses those that"]),
+        ("to-to@to_2", exact, "equal", &["both sides were equal before it could be applied"]),
+        ("abs-neg@abs_3", exact, "type", &["its sizes depend on questions that the ranges of symbols leave open"]),
+        ("attention-any-mask@mixed", fast, "dearer", &["its result was not chosen", "µs with it"]),
+        (
+            "attention@attended",
+            fast,
+            "rewritten",
+            &["`permute` of it chosen, `scaled_dot_product_attention`, `contiguous` not"],
+        ),
+        ("attention-query-scale@attended", fast, "chosen", &["it fired, and its result was chosen"]),
         ("merge-linear@exp", fast, "group", &["expected a call of `aten::linear`, got none"]),
         ("merge-linear@a", fast, "group", &["expected a constant weight", "the rule is for constant weights"]),
     ];
