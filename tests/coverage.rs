@@ -83,8 +83,8 @@ fn what_is_left_has_a_reason() {
         ("products", products(1, &[8, 8, 4], false), false, SHARED, 1, &[("weights are not frozen", 1)]),
         ("frozen products", products(1, &[8, 8, 4], false), true, SHARED, 1, &[]),
         (
-            "products of many rows",
-            products(256, &[64, 64], false),
+            "products of several rows",
+            products(32, &[64, 64], false),
             true,
             SHARED,
             1,

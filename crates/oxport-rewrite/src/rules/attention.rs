@@ -9,6 +9,12 @@ use crate::condition::Condition::{
 };
 use crate::rule::{Rule, rule};
 
+/// Operands of which one is copied.
+const COPIED: &str = "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
+    f: contiguous_format";
+const COPIED_AND_MASKED: &str = "q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, \
+    g: False, f: contiguous_format";
+
 pub(super) static RULES: &[Rule] = &[
     rule(
         "attention",
@@ -206,12 +212,8 @@ pub(super) static RULES: &[Rule] = &[
         "(scaled_dot_product_attention (contiguous ?q ?f) ?k ?v ?m 0.0 ?l ?s ?g)",
         "(contiguous (scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g) ?f)",
     )
-    .given(
-        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
-        f: contiguous_format",
-    )
-    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
-        f: contiguous_format"])
+    .given(COPIED)
+    .against(&[COPIED_AND_MASKED])
     .rounding()
     .stands_for("transformers' whisper"),
     rule(
@@ -219,12 +221,8 @@ pub(super) static RULES: &[Rule] = &[
         "(scaled_dot_product_attention ?q (contiguous ?k ?f) ?v ?m 0.0 ?l ?s ?g)",
         "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
     )
-    .given(
-        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
-        f: contiguous_format",
-    )
-    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
-        f: contiguous_format"])
+    .given(COPIED)
+    .against(&[COPIED_AND_MASKED])
     .rounding()
     .stands_for("transformers' whisper"),
     rule(
@@ -232,12 +230,8 @@ pub(super) static RULES: &[Rule] = &[
         "(scaled_dot_product_attention ?q ?k (contiguous ?v ?f) ?m 0.0 ?l ?s ?g)",
         "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
     )
-    .given(
-        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, g: False, \
-        f: contiguous_format",
-    )
-    .against(&["q: f32[5, 4], k: f32[7, 4], v: f32[7, 6], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
-        f: contiguous_format"])
+    .given(COPIED)
+    .against(&[COPIED_AND_MASKED])
     .rounding(),
     // As parts of a product that was merged: what is copied is the part of each row.
     rule(
@@ -249,6 +243,10 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 5, 12], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 4], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format, a: [2, 5, 3, 4], p: [0, 2, 1, 3]",
     )
+    .against(&[
+        "q: f32[2, 5, 12], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 4], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 5, 3, 4], p: [0, 2, 1, 3]",
+    ])
     .rounding(),
     rule(
         "attention-copied-key-heads",
@@ -259,6 +257,10 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], k: f32[2, 7, 12], v: f32[2, 3, 7, 4], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
     )
+    .against(&[
+        "q: f32[2, 3, 5, 4], k: f32[2, 7, 12], v: f32[2, 3, 7, 4], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
+    ])
     .rounding(),
     rule(
         "attention-copied-value-heads",
@@ -269,6 +271,10 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 7, 12], m: None, l: False, s: 0.5, g: False, \
         f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
     )
+    .against(&[
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 7, 12], m: f32[5, 7]<mask>, l: False, s: 0.5, g: False, \
+        f: contiguous_format, a: [2, 7, 3, 4], p: [0, 2, 1, 3]",
+    ])
     .rounding(),
     rule(
         "attention-repeated-heads",

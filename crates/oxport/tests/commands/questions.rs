@@ -121,7 +121,7 @@ fn a_rule_says_why_it_did_nothing() {
 #[test]
 fn prices_are_given_of_what_was_not_chosen() {
     let merge = ["--rules", "fast", "--freeze", "--why-not", "merge-linear@linear_1"];
-    let report = asked(&fixture("bert_encoder"), &merge);
+    let report = asked(&fixture("llama_block"), &merge);
     let answer = &report["why_not"];
     let costs = ["cost", "cost_with"].map(|key| answer[key].as_f64().expect("law: a cost"));
     assert!(answer["reason"] == "dearer" && costs[0] < costs[1], "{answer}");
