@@ -232,10 +232,11 @@ pub fn optimize_logged(
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
     let result = choice.as_ref().map(|choice| emit::emit(program, registry, &ingested, choice)).transpose()?;
     let result = result.map(|result| (price(&result), result));
-    let refused = result.as_ref().map(|(price, _)| (report.cost_before, *price)).filter(|(own, price)| price > own);
-    let result = result.filter(|(price, _)| *price <= report.cost_before);
     // What is dearer than it was is not taken.
-    let (cost, result) = result.unwrap_or_else(|| (report.cost_before, program.clone()));
+    let (cost, result, refused) = match result {
+        Some((price, result)) if price <= report.cost_before => (price, result, None),
+        dearer => (report.cost_before, program.clone(), dearer.map(|(price, _)| (report.cost_before, price))),
+    };
     report.cost_after = cost;
     report.nodes_after = result.graph.len();
     report.changed = changes(program, &result);

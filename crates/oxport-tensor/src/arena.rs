@@ -76,6 +76,7 @@ impl Arena {
         self.regions.iter().flatten().filter(|region| region.is_shared()).count()
     }
 }
+
 impl Drop for Arena {
     fn drop(&mut self) {
         self.regions.iter().flatten().for_each(Storage::end_keeping);
