@@ -65,7 +65,7 @@ pub trait Analytic: Number {
     fn cos_near(self) -> Self {
         self.cos()
     }
-    /// `e^x` of a number that is not above 0; of `f32`, what is below 2^-125 is 0. Softmax is made of it.
+    /// `e^x` of a number that is not above 0; of `f32`, what is below 2^-127 is 0. Softmax is made of it.
     #[inline(always)]
     fn exp_below_zero(self) -> Self {
         self.exp()
@@ -210,12 +210,12 @@ impl Activation for f32 {
     }
     #[inline(always)]
     fn gelu(self) -> f32 {
-        0.5 * self * (1.0 + single::erf(self * std::f32::consts::FRAC_1_SQRT_2))
+        single::gelu(self)
     }
     #[inline(always)]
     fn gelu_tanh(self) -> f32 {
-        let inner = SQRT_2_OVER_PI as f32 * (self + 0.044_715 * self * self * self);
-        0.5 * self * (1.0 + single::tanh(inner))
+        // (1 + tanh y)/2 is the logistic function of 2y.
+        single::logistic((2.0 * SQRT_2_OVER_PI) as f32 * self * (0.044_715 * self).mul_add(self, 1.0), self)
     }
     #[inline(always)]
     fn silu(self) -> f32 {

@@ -16,36 +16,46 @@ const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
-/// Rounds to an integer, as a float and as an `i32`; for magnitudes below 2^22.
-#[inline(always)]
-fn nearest(x: f32) -> (f32, i32) {
-    let shifted = x + ROUND;
-    (shifted - ROUND, (shifted.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32))
+/// An integer as the low bits of a float, of magnitude below 2^22.
+#[derive(Clone, Copy)]
+struct Power(f32);
+
+impl Power {
+    /// `x` and `y` times rounded to an integer, as a float, and that integer less `less`.
+    #[inline(always)]
+    fn nearest(x: f32, y: f32, less: f32) -> (f32, Power) {
+        let shifted = x.mul_add(y, ROUND - less);
+        (shifted - (ROUND - less), Power(shifted))
+    }
+
+    /// `2^n` for −126 ≤ n ≤ 127, and 0 for n = −127; nonsense, but no trap, elsewhere.
+    #[inline(always)]
+    fn of_two(self) -> f32 {
+        f32::from_bits((self.0.to_bits() << 23).wrapping_add(1.0f32.to_bits()))
+    }
+
+    /// `x · 2^n` for −252 ≤ n ≤ 254, rounding once for subnormals.
+    #[inline(always)]
+    fn scale(self, x: f32) -> f32 {
+        let of_two = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
+        let n = (self.0.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
+        x * of_two(n >> 1) * of_two(n.wrapping_sub(n >> 1))
+    }
 }
 
-/// `2^n` for −126 ≤ n ≤ 127; nonsense, but no trap, elsewhere.
-#[inline(always)]
-fn power_of_two(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(127) as u32) << 23)
-}
-
-/// `x · 2^n` for −252 ≤ n ≤ 254, rounding once for subnormals.
-#[inline(always)]
-fn scale(x: f32, n: i32) -> f32 {
-    let half = n >> 1;
-    x * power_of_two(half) * power_of_two(n.wrapping_sub(half))
-}
-
-/// `e^r − 1` for |r| ≤ ln 2 / 2 (2^-28).
+/// `e^r − 1` for |r| ≤ ln 2 / 2 (2^-28); what depends on each other is a short chain.
 #[inline(always)]
 fn expm1_reduced(r: f32) -> f32 {
-    (r * r).mul_add(polynomial!(r; 0.499_999_93, 0.166_665_15, 0.041_668_457, 0.008_369_419, 0.001_381_314_1), r)
+    let z = r * r;
+    let low = polynomial!(r; 0.499_999_93, 0.166_665_15);
+    let high = z.mul_add(0.001_381_314_1, polynomial!(r; 0.041_668_457, 0.008_369_419));
+    z.mul_add(z.mul_add(high, low), r)
 }
 
-/// `x = r + n ln 2` with |r| ≤ ln 2 / 2: `r`, and the integer `n`.
+/// `x = r + n ln 2` with |r| ≤ ln 2 / 2: `r`, and the integer `n − less`.
 #[inline(always)]
-fn reduce(x: f32) -> (f32, i32) {
-    let (n, power) = nearest(x * std::f32::consts::LOG2_E);
+fn reduce(x: f32, less: f32) -> (f32, Power) {
+    let (n, power) = Power::nearest(x, std::f32::consts::LOG2_E, less);
     ((-n).mul_add(LN_2_LOW, (-n).mul_add(LN_2_HIGH, x)), power)
 }
 
@@ -55,32 +65,31 @@ pub fn exp(x: f32) -> f32 {
     // Beyond these bounds the result is 0 or infinite; NaN fails both comparisons and stays.
     let x = if x < -104.0 { -104.0 } else { x };
     let x = if x > 89.0 { 89.0 } else { x };
-    let (r, power) = reduce(x);
-    scale(1.0 + expm1_reduced(r), power)
+    let (r, power) = reduce(x, 0.0);
+    power.scale(1.0 + expm1_reduced(r))
 }
 
-/// `e^x` for |x| ≤ 87
+/// `e^x` for −88 ≤ x ≤ 87; 0 below about −87.7, where the power of two is.
 #[inline(always)]
 fn exp_bounded(x: f32) -> f32 {
-    let (r, power) = reduce(x);
-    (1.0 + expm1_reduced(r)) * power_of_two(power)
+    let (r, power) = reduce(x, 0.0);
+    expm1_reduced(r).mul_add(power.of_two(), power.of_two())
 }
 
-/// `e^x` of a number that is not above 0; 0 where that is below 2^-125.
+/// `e^x` of a number that is not above 0; 0 where that is below 2^-127.
 #[inline(always)]
 pub fn exp_below_zero(x: f32) -> f32 {
-    let y = exp_bounded(if x < -87.0 { -87.0 } else { x });
-    if x < -87.0 { 0.0 } else { y }
+    exp_bounded(if x < -88.0 { -88.0 } else { x })
 }
 
 /// `scale / (1 + e^-x)`
 #[inline(always)]
 pub fn logistic(x: f32, scale: f32) -> f32 {
     // Half of the exponential has a power of two that is finite; below e^-87, it does not count beside 1.
-    let y = if -x < -87.0 { -87.0 } else { -x };
-    let y = if y > 89.0 { 89.0 } else { y };
-    let (r, power) = reduce(y);
-    let half = (1.0 + expm1_reduced(r)) * power_of_two(power.wrapping_sub(1));
+    let y = if x > 87.0 { 87.0 } else { x };
+    let y = if y < -89.0 { -89.0 } else { y };
+    let (r, power) = reduce(-y, 1.0);
+    let half = expm1_reduced(r).mul_add(power.of_two(), power.of_two());
     let half = if x < -88.722_84 { f32::INFINITY } else { half };
     0.5 * scale / (0.5 + half)
 }
@@ -90,8 +99,17 @@ pub fn logistic(x: f32, scale: f32) -> f32 {
 pub fn exp2(x: f32) -> f32 {
     let x = if x < -151.0 { -151.0 } else { x };
     let x = if x > 129.0 { 129.0 } else { x };
-    let (n, power) = nearest(x);
-    scale(1.0 + expm1_reduced((x - n) * std::f32::consts::LN_2), power)
+    let (n, power) = Power::nearest(x, 1.0, 0.0);
+    power.scale(1.0 + exp2m1_reduced(x - n))
+}
+
+/// `2^r − 1` for |r| ≤ 1/2 (2^-28.9)
+#[inline(always)]
+fn exp2m1_reduced(r: f32) -> f32 {
+    let z = r * r;
+    let low = polynomial!(r; 0.240_226_48, 0.055_503_323);
+    let high = z.mul_add(0.000_153_431_97, polynomial!(r; 0.009_618_472, 0.001_339_895_5));
+    z.mul_add(z.mul_add(high, low), r * std::f32::consts::LN_2)
 }
 
 /// `e^x − 1`
@@ -99,9 +117,9 @@ pub fn exp2(x: f32) -> f32 {
 pub fn expm1(x: f32) -> f32 {
     let bounded = if x < -18.0 { -18.0 } else { x };
     let bounded = if bounded > 89.0 { 89.0 } else { bounded };
-    let (r, power) = reduce(bounded);
     // Half of the power of two, which is finite also for the largest results.
-    let half = power_of_two(power.wrapping_sub(1));
+    let (r, power) = reduce(bounded, 1.0);
+    let half = power.of_two();
     let result = expm1_reduced(r).mul_add(half, half - 0.5) * 2.0;
     if x.abs() < 1e-7 { x } else { result }
 }
@@ -182,14 +200,26 @@ pub fn log1p(x: f32) -> f32 {
 /// Hyperbolic tangent.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
-    let (a, z) = (x.abs(), x * x);
-    // (tanh(x)/x − 1)/x² (2^-32)
-    let p = polynomial!(z; -0.333_333_3, 0.133_331_81, -0.053_943_4, 0.021_681_645, -0.008_129_005, 0.002_097_724_5);
-    let small = a + a * z * p;
-    // From 10 on it is 1.
+    // (1 − e^-2a)/(1 + e^-2a), where e^-2a = power + rest; from 10 on it is 1.
+    let a = x.abs();
     let bounded = if a > 10.0 { 10.0 } else { a };
-    let large = 1.0 - 2.0 / (exp_bounded(2.0 * bounded) + 1.0);
-    (if a < 0.64 { small } else { large }).copysign(x)
+    let (r, power) = reduce(-2.0 * bounded, 0.0);
+    let (power, rest) = (power.of_two(), expm1_reduced(r));
+    ((-rest).mul_add(power, 1.0 - power) / rest.mul_add(power, 1.0 + power)).copysign(x)
+}
+
+/// `x Φ(x)`, within 2^-24 of `|x|`
+#[inline(always)]
+pub fn gelu(x: f32) -> f32 {
+    // log2 of Φ(−a) (2^-26.9 of Φ). Its last term is negative, so that it falls beyond all bounds, where Φ is 0.
+    let a = x.abs();
+    let logarithm = polynomial!(a;
+        -1.0, -1.151_105_2, -0.459_208_2, -0.052_496_18, 0.007_063_42, -1.369_363e-4, -1.861_801e-4, 3.937_763_7e-5,
+        -2.834_905_8e-6);
+    let bounded = if logarithm < -127.0 { -127.0 } else { logarithm };
+    let (n, power) = Power::nearest(bounded, 1.0, 0.0);
+    let tail = exp2m1_reduced(bounded - n).mul_add(power.of_two(), power.of_two());
+    x * if x < 0.0 { tail } else { 1.0 - tail }
 }
 
 /// The error function.
@@ -280,7 +310,7 @@ fn exp2_double(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::periodic;
+    use crate::math::{self, periodic, special};
 
     /// Steps between two floats of the same sign; 0 for two NaNs.
     fn ulps(got: f32, want: f64) -> u64 {
@@ -314,7 +344,7 @@ mod tests {
         ("sin", periodic::sin, f64::sin),
         ("cos", periodic::cos, f64::cos),
         ("tan", periodic::tan, f64::tan),
-        ("erf", erf, crate::math::special::erf),
+        ("erf", erf, special::erf),
     ];
 
     #[test]
@@ -348,6 +378,33 @@ mod tests {
             for scale in [1.0, x] {
                 let (got, formula) = (logistic(x, scale), scale / (1.0 + exp(-x)));
                 assert!(ulps(got, formula.into()) <= 2, "{x:e}: {got:e}, not {formula:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn exponentials_below_zero() {
+        let step = if cfg!(miri) { 10_000_019 } else { 4_099 };
+        for x in floats(step).filter(|x| x.is_nan() || *x <= 0.0).chain([f32::NEG_INFINITY]) {
+            let (got, want) = (exp_below_zero(x), f64::from(x).exp());
+            let is_near = ulps(got, want) <= 2 || (x < -87.0 && (0.0..2.0 * want).contains(&f64::from(got)));
+            assert!(is_near || (x < -88.0 && got == 0.0), "{x:e}: {got:e}, not {want:e}");
+        }
+    }
+
+    /// No further from PyTorch's formulas in double precision than a unit of the last place of `x`.
+    #[test]
+    fn activations_are_their_formulas() {
+        let half = |x: f32| f64::from(x) * 0.5;
+        let erf = |x: f32| 1.0 + special::erf(f64::from(x) * std::f64::consts::FRAC_1_SQRT_2);
+        let inner = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+        let tanh = |x: f32| 1.0 + inner(f64::from(x)).tanh();
+        for x in floats(if cfg!(miri) { 10_000_019 } else { 4_099 }).chain([f32::INFINITY, f32::NEG_INFINITY]) {
+            for (got, want) in [(math::gelu(x), half(x) * erf(x)), (math::gelu_tanh(x), half(x) * tanh(x))] {
+                let far = (f64::from(got) - want).abs() > f64::from(x.abs()) / 8_388_608.0 + 1e-44;
+                let is_same =
+                    got.is_nan() == want.is_nan() && (got.is_finite() || f64::from(got) == want || got.is_nan());
+                assert!(!(got.is_finite() && far) && is_same, "{x:e}: {got:e}, not {want:e}");
             }
         }
     }
