@@ -19,6 +19,8 @@ const PARALLEL_WORK: usize = 1 << 17;
 const BLOCK_PANELS: usize = 20;
 /// Elements of C that are finished together, where something follows: a part of the L2 cache.
 const FINISHED: usize = 1 << 16;
+/// Bytes of C that do not stay in the L2 cache.
+const FAR: usize = 1 << 20;
 /// A is packed in runs of rows of about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
 /// The same where the product has few columns.
@@ -232,6 +234,7 @@ impl<T: Multiply> One<'_, T> {
         let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
         let tail = self.tail();
         let is_followed = self.after.is_some() && tail.is_none();
+        let is_far = self.is_direct() && !is_followed && self.m * self.n * size_of::<T>() > FAR;
         let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
         let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
@@ -285,8 +288,8 @@ impl<T: Multiply> One<'_, T> {
                             None => (std::ptr::null(), None),
                         };
                         let next = ahead(b, b.as_ptr_range().end, block.end - i);
-                        let alpha = self.alpha;
-                        let out = TileOut { c: p, stride, cols: width, alpha, add, add_stride, residual, clamp, next };
+                        let (alpha, cols) = (self.alpha, width);
+                        let out = TileOut { c: p, stride, cols, is_far, alpha, add, add_stride, residual, clamp, next };
                         // SAFETY: the tile lies in this task's part of C, and its columns in the row.
                         unsafe { left.multiply(kernels, tile, out) }
                     }

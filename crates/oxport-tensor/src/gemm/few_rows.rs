@@ -51,6 +51,7 @@ pub(crate) fn times_packed<A: Compute>(
                     c: to,
                     stride: n,
                     cols: cols.len(j),
+                    is_far: false,
                     alpha: A::ONE,
                     add,
                     add_stride: n,

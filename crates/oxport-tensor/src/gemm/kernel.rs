@@ -72,6 +72,8 @@ pub(super) struct TileOut<T> {
     pub(super) stride: usize,
     /// Columns.
     pub(super) cols: usize,
+    /// Whether the tile is in no cache that is near, so that it is asked for before it is written.
+    pub(super) is_far: bool,
     pub(super) alpha: T,
     /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
     pub(super) add: *const T,
@@ -162,15 +164,20 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     }
 }
 
-/// Asks for the cache lines of a tile.
+/// Asks for the cache lines of what is added to a tile, and of the tile itself if it is far.
 #[inline(always)]
 pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>) {
-    for (tile, is_there) in [(out.c.cast_const(), true), (out.residual, !out.residual.is_null())] {
-        if !is_there {
+    let is_read = |from: *const L::T, stride: usize| !from.is_null() && stride > 0;
+    for (tile, stride, is_wanted) in [
+        (out.c.cast_const(), out.stride, out.is_far),
+        (out.add, out.add_stride, is_read(out.add, out.add_stride)),
+        (out.residual, out.stride, is_read(out.residual, out.stride)),
+    ] {
+        if !is_wanted {
             continue;
         }
         for i in 0..MR {
-            let row = tile.wrapping_add(i * out.stride);
+            let row = tile.wrapping_add(i * stride);
             // SAFETY: a prefetch may be of any address; the CPU feature is the caller's promise.
             unsafe {
                 L::prefetch(row);

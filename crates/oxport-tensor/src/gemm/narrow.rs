@@ -135,6 +135,7 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
                 c,
                 stride: width,
                 cols: width,
+                is_far: false,
                 alpha: A::ONE,
                 add,
                 add_stride: 0,

@@ -82,6 +82,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
                     c: c.wrapping_add(i * stride + from),
                     stride,
                     cols: cols.len(j),
+                    is_far: false,
                     alpha: T::ONE,
                     add: self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr()),
                     add_stride: 0,
