@@ -1,10 +1,10 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::grid::{Grid, TASK_PANELS};
-use super::kernel::{Kernels, TileOut, ahead};
+use super::kernel::{Kernels, TileOut};
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::part::Part;
-use super::runs::{Block, Left, TileOf};
+use super::runs::{Block, Left, TilesOf};
 use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
@@ -275,9 +275,8 @@ impl<T: Multiply> One<'_, T> {
                         None => (&packed[at..][..kc * cols.step(j)], cols.step(j)),
                     };
                     at += kc * step;
-                    for i in block.clone() {
-                        let (p, stride) = c.tile(rows.start(i) - first, cols.start(j) - c_cols.start);
-                        let tile = TileOf { rows, i, slice: (s, k0, kc), registers, b, step };
+                    for panels in rows.alike(block.clone()) {
+                        let (p, stride) = c.tile(rows.start(panels.start) - first, cols.start(j) - c_cols.start);
                         let (add, add_stride) = match &row {
                             _ if accumulate => (p.cast_const(), stride),
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
@@ -287,11 +286,12 @@ impl<T: Multiply> One<'_, T> {
                             Some((residual, clamp)) => (c.residual(residual, p), clamp),
                             None => (std::ptr::null(), None),
                         };
-                        let next = ahead(b, b.as_ptr_range().end, block.end - i);
-                        let (alpha, cols) = (self.alpha, width);
+                        let (alpha, cols, next) = (self.alpha, width, b.as_ptr());
                         let out = TileOut { c: p, stride, cols, is_far, alpha, add, add_stride, residual, clamp, next };
-                        // SAFETY: the tile lies in this task's part of C, and its columns in the row.
-                        unsafe { left.multiply(kernels, tile, out) }
+                        let (slice, later) = ((s, k0, kc), block.end - panels.end);
+                        let tiles = TilesOf { rows, panels, slice, registers, b, step, later };
+                        // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
+                        unsafe { left.multiply(kernels, tiles, out) }
                     }
                 }
                 accumulate = true;

@@ -63,7 +63,7 @@ pub(crate) fn times_packed<A: Compute>(
                 // above.
                 unsafe {
                     let kernel = kernels.runs[len - 1][cols.registers(j) - 1];
-                    kernel(kc, &segments, places.as_ptr(), panel.as_ptr(), cols.step(j), out);
+                    kernel(&segments, places.as_ptr(), panel.as_ptr(), cols.step(j), &out);
                 }
             }
         }

@@ -21,10 +21,10 @@ use super::winograd_bodies::{Factors, outputs_body, points_body};
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, out)`.
-pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, TileOut<T>);
-/// `(k, segments, places, b, b_step, out)`: as [`Micro`], with rows of A that are read where they lie: run `r` of row
+pub(super) type Micro<T> = unsafe fn(usize, *const T, *const T, usize, &TileOut<T>);
+/// `(segments, places, b, b_step, out)`: as [`Micro`], with rows of A that are read where they lie: run `r` of row
 /// `i` of the `MR` rows begins at `places[r*MR + i]`.
-pub(super) type RunsMicro<T> = unsafe fn(usize, &[Segment], *const *const T, *const T, usize, TileOut<T>);
+pub(super) type RunsMicro<T> = unsafe fn(&[Segment], *const *const T, *const T, usize, &TileOut<T>);
 /// `(k, a, a_stride, b, b_stride, cols, c, c_stride)`: `R` rows of A times at most a register of columns of B, both
 /// contiguous along k, into `R×cols`.
 pub(super) type Dot<T> = unsafe fn(usize, *const T, usize, *const T, usize, usize, *mut T, usize);
@@ -86,6 +86,18 @@ pub(super) struct TileOut<T> {
     pub(super) next: *const T,
 }
 
+impl<T> TileOut<T> {
+    /// Goes to the tile below this one, of so many rows each.
+    #[inline]
+    pub(super) fn descend(&mut self, rows: usize) {
+        self.c = self.c.wrapping_add(rows * self.stride);
+        self.add = self.add.wrapping_add(rows * self.add_stride);
+        if !self.residual.is_null() {
+            self.residual = self.residual.wrapping_add(rows * self.stride);
+        }
+    }
+}
+
 /// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
 #[inline]
 pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
@@ -138,12 +150,12 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     a: *const L::T,
     b: *const L::T,
     b_step: usize,
-    out: TileOut<L::T>,
+    out: &TileOut<L::T>,
 ) {
     // SAFETY: the caller gives k·MR numbers in `a`, k steps of NV registers in `b`, and a MR×cols tile.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
-        prefetch_tile::<L, MR>(&out);
+        prefetch_tile::<L, MR>(out);
         let (mut a, mut b) = (a, b);
         for p in 0..k {
             L::prefetch(out.next.wrapping_add(p * (64 / size_of::<L::T>())));
@@ -189,8 +201,8 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
 
 /// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
 #[inline(always)]
-pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, residual, clamp, .. } = out;
+pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
+    let TileOut { c, stride, cols, alpha, add, add_stride, residual, clamp, .. } = *out;
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
     unsafe {
         let mut acc = *acc;
@@ -311,7 +323,7 @@ macro_rules! entry {
             /// As [`micro_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn micro<L: Lane, const MR: usize, const NV: usize>(
-                k: usize, a: *const L::T, b: *const L::T, step: usize, out: TileOut<L::T>,
+                k: usize, a: *const L::T, b: *const L::T, step: usize, out: &TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
                 unsafe { micro_body::<L, MR, NV>(k, a, b, step, out) }
@@ -320,17 +332,17 @@ macro_rules! entry {
             /// As [`runs_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn runs<L: Lane, const MR: usize, const NV: usize>(
-                k: usize, segments: &[Segment], places: *const *const L::T, b: *const L::T, step: usize,
-                out: TileOut<L::T>,
+                segments: &[Segment], places: *const *const L::T, b: *const L::T, step: usize,
+                out: &TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { runs_body::<L, MR, NV>(k, segments, places, b, step, out) }
+                unsafe { runs_body::<L, MR, NV>(segments, places, b, step, out) }
             }
             /// # Safety
             /// As [`spaced_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn spaced<L: Lane, const MR: usize, const NV: usize, const S: usize>(
-                x: *const L::T, offsets: &[usize], b: *const L::T, step: usize, out: TileOut<L::T>,
+                x: *const L::T, offsets: &[usize], b: *const L::T, step: usize, out: &TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
                 unsafe { spaced_body::<L, MR, NV, S>(x, offsets, b, step, out) }

@@ -144,7 +144,7 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
                 next,
             };
             // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
-            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, out) }
+            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, &out) }
             j += 1;
         }
     }

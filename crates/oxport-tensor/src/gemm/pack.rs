@@ -15,6 +15,7 @@ use super::panels::Panels;
 use super::{Compute, Mat, Multiply, extent};
 use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
+use std::ops::Range;
 
 /// Numbers that a task packs at least.
 const PARALLEL_PACK: usize = 1 << 16;
@@ -93,14 +94,7 @@ impl<T: Compute> Packed<T> {
 pub trait PackColumns<T>: Sync {
     /// Writes columns `columns` of rows `rows` of matrix `batch`: `out[(p - rows.start)*step + (j - columns.start)]`;
     /// what lies between the last column and `step` must be zero.
-    fn pack(
-        &self,
-        batch: usize,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-        out: &mut [T],
-        step: usize,
-    );
+    fn pack(&self, batch: usize, rows: Range<usize>, columns: Range<usize>, out: &mut [T], step: usize);
 }
 
 /// The slices of k, as even as whole cache lines allow: `(first, length)`.
@@ -146,13 +140,21 @@ impl Rows {
         let panels = total.div_ceil(kernels.rows).max(1);
         Rows { total, panels, base: total / panels, extra: total % panels }
     }
+    #[inline]
     pub(super) fn start(&self, i: usize) -> usize {
         i * self.base + i.min(self.extra)
     }
+    #[inline]
     pub(super) fn len(&self, i: usize) -> usize {
         self.base + usize::from(i < self.extra)
     }
+    /// Some panels in runs of equally many rows.
+    pub(super) fn alike(&self, panels: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let middle = self.extra.clamp(panels.start, panels.end);
+        [panels.start..middle, middle..panels.end].into_iter().filter(|run| !run.is_empty())
+    }
     /// Where panel `i` of the slice at `k0` begins.
+    #[inline]
     pub(super) fn offset(&self, k0: usize, kc: usize, i: usize) -> usize {
         k0 * self.total + kc * self.start(i)
     }
@@ -172,16 +174,20 @@ impl Cols {
         let width = kernels.cols();
         Cols { total, panels: total.div_ceil(width), width, lanes: kernels.lanes }
     }
+    #[inline]
     pub(super) fn start(&self, j: usize) -> usize {
         (j * self.width).min(self.total)
     }
+    #[inline]
     pub(super) fn len(&self, j: usize) -> usize {
         (self.total - j * self.width).min(self.width)
     }
+    #[inline]
     pub(super) fn registers(&self, j: usize) -> usize {
         self.len(j).div_ceil(self.lanes)
     }
     /// Numbers from one step of k to the next in panel `j`.
+    #[inline]
     pub(super) fn step(&self, j: usize) -> usize {
         self.registers(j) * self.lanes
     }
@@ -190,6 +196,7 @@ impl Cols {
         self.total.next_multiple_of(self.lanes)
     }
     /// Where panel `j` of the slice at `k0` begins.
+    #[inline]
     pub(super) fn offset(&self, k0: usize, kc: usize, j: usize) -> usize {
         k0 * self.padded() + kc * self.start(j)
     }

@@ -27,6 +27,7 @@ impl<'a, T: Multiply> Part<'a, T> {
     }
 
     /// Element (i, j) of the part, and the stride of rows.
+    #[inline]
     pub(super) fn tile(&mut self, i: usize, j: usize) -> (*mut T::Acc, usize) {
         let (width, count) = (self.cols.len(), self.rows.len() * self.cols.len());
         match &mut self.buffer {
@@ -40,6 +41,7 @@ impl<'a, T: Multiply> Part<'a, T> {
     }
 
     /// What is added to the numbers from `p` on, which lie in C.
+    #[inline]
     pub(super) fn residual(&self, first: *const T::Acc, p: *const T::Acc) -> *const T::Acc {
         if first.is_null() {
             return first;

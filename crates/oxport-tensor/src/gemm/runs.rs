@@ -8,7 +8,7 @@
 //! Law: a product of runs is the product of the matrix that they make up, to the bit.
 
 use super::Compute;
-use super::kernel::{Kernels, TileOut, prefetch_tile, store_tile};
+use super::kernel::{Kernels, TileOut, ahead, prefetch_tile, store_tile};
 use super::lane::Lane;
 use super::pack::{Rows, slices};
 use std::ops::Range;
@@ -75,14 +75,16 @@ pub(super) enum Block<'a, T> {
     Runs(Windows<'a, T>),
 }
 
-/// Which tile: row panel `i`, slice `(number, k0, kc)`, and the panel of B.
-pub(super) struct TileOf<'a, T> {
+/// Which tiles below each other: row panels of equally many rows, slice `(number, k0, kc)`, and the panel of B.
+pub(super) struct TilesOf<'a, T> {
     pub(super) rows: Rows,
-    pub(super) i: usize,
+    pub(super) panels: Range<usize>,
     pub(super) slice: (usize, usize, usize),
     pub(super) registers: usize,
     pub(super) b: &'a [T],
     pub(super) step: usize,
+    /// Row panels that come after these before the next panel of B.
+    pub(super) later: usize,
 }
 
 impl<'a, T: Compute> Block<'a, T> {
@@ -102,28 +104,37 @@ impl<'a, T: Compute> Block<'a, T> {
         }
     }
 
-    /// A tile of this block: see [`Micro`](super::kernel::Micro).
+    /// Tiles of this block, of which `out` is the first: see [`Micro`](super::kernel::Micro).
     ///
     /// # Safety
-    /// The tile lies where it says, and what is added to.
-    pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tile: TileOf<'_, T>, out: TileOut<T>) {
-        let TileOf { rows, i, slice: (s, k0, kc), registers, b, step } = tile;
-        let len = rows.len(i);
+    /// The tiles lie where it says, and what is added to.
+    pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tiles: TilesOf<'_, T>, mut out: TileOut<T>) {
+        let TilesOf { rows, panels, slice: (s, k0, kc), registers, b, step, later } = tiles;
+        let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
         let fits = kc == 0 || b.len() >= (kc - 1) * step + registers * kernels.lanes;
         assert!(fits, "law: a panel has the steps of its slice");
+        let behind = b.as_ptr_range().end;
         match self {
             Block::Packed(a) => {
-                let a = &a[rows.offset(k0, kc, i)..][..kc * len];
+                let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
                 let kernel = kernels.micro[len - 1][registers - 1];
-                // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tile is the caller's.
-                unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, out) }
+                for (i, a) in a.chunks_exact(kc * len).enumerate() {
+                    out.next = ahead(b, behind, count - i + later);
+                    // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tiles are the caller's.
+                    unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, &out) }
+                    out.descend(len);
+                }
             }
             Block::Runs(windows) => {
-                let (segments, places) = (&windows.slices[s], windows.tile(rows.start(i), len));
+                let (segments, places) = (&windows.slices[s][..], windows.tiles(first, len * count));
                 let kernel = kernels.runs[len - 1][registers - 1];
-                // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they have
-                // kc numbers in sum; the rest as above.
-                unsafe { kernel(kc, segments, places.as_ptr(), b.as_ptr(), step, out) }
+                for (i, places) in places.chunks_exact(len * windows.count).enumerate() {
+                    out.next = ahead(b, behind, count - i + later);
+                    // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
+                    // have kc numbers in sum; the rest as above.
+                    unsafe { kernel(segments, places.as_ptr(), b.as_ptr(), step, &out) }
+                    out.descend(len);
+                }
             }
         }
     }
@@ -192,8 +203,8 @@ impl<'a, T: Compute> Windows<'a, T> {
         }
     }
 
-    /// The places of a tile of so many rows, from row `row` of the product.
-    fn tile(&self, row: usize, members: usize) -> &[*const T] {
+    /// The places of tiles of so many rows, from row `row` of the product.
+    fn tiles(&self, row: usize, members: usize) -> &[*const T] {
         &self.pointers[(row - self.start) * self.count..][..members * self.count]
     }
 }
@@ -214,58 +225,51 @@ fn segments((k0, kc): (usize, usize), len: usize) -> Vec<Segment> {
 /// A tile of C: see [`RunsMicro`](super::kernel::RunsMicro).
 #[inline(always)]
 pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
-    k: usize,
     segments: &[Segment],
     places: *const *const L::T,
     b: *const L::T,
     b_step: usize,
-    out: TileOut<L::T>,
+    out: &TileOut<L::T>,
 ) {
-    // SAFETY: the caller gives segments of k numbers in sum, MR places for every run, each with the numbers of its
-    // segments behind it, k steps of NV registers in `b`, and a MR×cols tile.
+    // SAFETY: the caller gives MR places for every run, each with the numbers of its segments behind it, as many steps
+    // of NV registers in `b` as they have in sum, and a MR×cols tile.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
-        prefetch_tile::<L, MR>(&out);
-        // One loop, not one in another: else the compiler keeps the registers of the tile twice, most of them in
-        // memory.
-        let (mut b, mut p, mut end) = (b, 0, 0);
-        let mut segments = segments.iter();
+        prefetch_tile::<L, MR>(out);
+        let (mut b, mut ahead) = (b, out.next);
+        let line = 64 / size_of::<L::T>();
         let mut rows = [std::ptr::null::<L::T>(); MR];
-        let mut step = 0;
-        while step < k {
-            if p == end
-                && let Some(segment) = segments.next()
-            {
-                for (i, row) in rows.iter_mut().enumerate() {
-                    *row = (*places.add(segment.run * MR + i)).add(segment.from);
-                }
-                (p, end) = (0, segment.len);
+        for segment in segments {
+            for (i, row) in rows.iter_mut().enumerate() {
+                *row = (*places.add(segment.run * MR + i)).add(segment.from);
             }
-            let ahead = out.next.wrapping_add(step * (64 / size_of::<L::T>()));
-            L::prefetch(ahead);
-            if NV == 1 && end - p > 1 {
+            let mut p = 0;
+            while NV == 1 && segment.len - p > 1 {
                 // Pointers that find no register are loaded once for two steps.
-                L::prefetch(ahead.wrapping_add(64 / size_of::<L::T>()));
+                L::prefetch(ahead);
+                L::prefetch(ahead.wrapping_add(line));
                 let (first, second) = (L::load(b), L::load(b.add(b_step)));
                 for (i, row) in acc.iter_mut().enumerate() {
                     let x = rows[i].add(p);
                     row[0] = L::splat(*x).mul_add(first, row[0]);
                     row[0] = L::splat(*x.add(1)).mul_add(second, row[0]);
                 }
-                (p, step, b) = (p + 2, step + 2, b.add(2 * b_step));
-                continue;
+                (p, b, ahead) = (p + 2, b.add(2 * b_step), ahead.wrapping_add(2 * line));
             }
-            let mut bv = [L::zero(); NV];
-            for (v, r) in bv.iter_mut().enumerate() {
-                *r = L::load(b.add(v * L::N));
-            }
-            for (i, row) in acc.iter_mut().enumerate() {
-                let s = L::splat(*rows[i].add(p));
-                for v in 0..NV {
-                    row[v] = s.mul_add(bv[v], row[v]);
+            while p < segment.len {
+                L::prefetch(ahead);
+                let mut bv = [L::zero(); NV];
+                for (v, r) in bv.iter_mut().enumerate() {
+                    *r = L::load(b.add(v * L::N));
                 }
+                for (i, row) in acc.iter_mut().enumerate() {
+                    let s = L::splat(*rows[i].add(p));
+                    for v in 0..NV {
+                        row[v] = s.mul_add(bv[v], row[v]);
+                    }
+                }
+                (p, b, ahead) = (p + 1, b.add(b_step), ahead.wrapping_add(line));
             }
-            (p, step, b) = (p + 1, step + 1, b.add(b_step));
         }
         store_tile(&acc, out);
     }

@@ -12,7 +12,7 @@ use super::pack::{Cols, Side};
 use super::{Compute, Packed};
 
 /// `(x, offsets, b, b_step, out)`: as [`Micro`](super::kernel::Micro), for rows that are `S` numbers apart.
-pub(super) type SpacedMicro<T> = unsafe fn(*const T, &[usize], *const T, usize, TileOut<T>);
+pub(super) type SpacedMicro<T> = unsafe fn(*const T, &[usize], *const T, usize, &TileOut<T>);
 
 /// The kernels of one instruction set: of one and of two registers of columns, each for steps of one and of two.
 pub(super) struct SpacedKernels<T: 'static> {
@@ -92,7 +92,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
                 };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.
-                unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), out) }
+                unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), &out) }
             }
         }
     }
@@ -105,13 +105,13 @@ pub(super) unsafe fn spaced_body<L: Lane, const MR: usize, const NV: usize, cons
     offsets: &[usize],
     b: *const L::T,
     b_step: usize,
-    out: TileOut<L::T>,
+    out: &TileOut<L::T>,
 ) {
     // SAFETY: the caller gives MR numbers, S apart, at every offset of `x`, NV registers for each in `b`, and a MR×cols
     // tile.
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
-        prefetch_tile::<L, MR>(&out);
+        prefetch_tile::<L, MR>(out);
         let mut b = b;
         for &offset in offsets {
             let x = x.add(offset);
