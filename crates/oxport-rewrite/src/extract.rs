@@ -7,6 +7,7 @@ use crate::blocks::{Blocks, Classes};
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
 use crate::ingest::{Ingested, observed};
+use crate::interned::PerCall;
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
@@ -55,7 +56,7 @@ impl Candidates {
     /// The candidates for the values of a program.
     pub fn of(program: &ExportedProgram, ingested: &Ingested<'_>, model: &Model, prefer: Prefer) -> Candidates {
         let egraph = &ingested.egraph;
-        let own = own_terms(program, ingested);
+        let (own, noted) = (own_terms(program, ingested), PerCall::new());
         let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
         classes.sort_unstable();
         let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
@@ -74,7 +75,7 @@ impl Candidates {
             given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
             let price = |own: Option<u32>, term: &Term| match prefer {
                 Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
-                _ => model.price(egraph, term, id),
+                _ => model.price(egraph, term, id, &noted),
             };
             let node = |&(own, term): &(Option<u32>, &Term)| {
                 let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();

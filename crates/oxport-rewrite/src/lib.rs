@@ -37,6 +37,7 @@ mod family;
 pub mod forms;
 pub mod fuel;
 mod ingest;
+mod interned;
 pub mod kind;
 mod log;
 mod matching;
