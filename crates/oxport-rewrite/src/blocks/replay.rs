@@ -11,7 +11,8 @@ use egg::{Id, Language, Pattern, Subst};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The left side of a rule at a copy: its class, and what the variables stand for.
+/// The left side of a rule at a copy: its class, and what the variables stand for. In a graph that is not clean it may
+/// be missed.
 fn found(graph: &Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, run: &Run, copy: usize) -> Option<(Id, Subst)> {
     let vars = pattern.vars();
     let mut at_copy = Subst::with_capacity(vars.len());
@@ -101,12 +102,9 @@ impl Run {
 }
 
 impl Blocks {
-    /// Does to the copies of blocks what was done to these since the last time, as long as the graph has no more terms
-    /// than a limit. The graph is clean before and after.
+    /// Does to the copies of blocks what rules did to these in this round, as long as the graph has no more terms than
+    /// a limit.
     pub fn replay(&mut self, graph: &mut Graph<'_>, limit: usize) {
-        if !graph.clean {
-            graph.rebuild();
-        }
         let noted = graph.analysis.noted.replace(Vec::new()).unwrap_or_default();
         let mut matches = Vec::new();
         for application in &noted {
@@ -114,7 +112,13 @@ impl Blocks {
             let left = &rule.form(application.form).left;
             for (number, run) in self.runs.iter_mut().enumerate().filter(|(_, run)| run.is_own(application.class)) {
                 for copy in (0..run.is_searched.len()).filter(|copy| !run.is_searched[*copy]).collect::<Vec<_>>() {
-                    match found(graph, left, &application.subst, run, copy) {
+                    let mut at = found(graph, left, &application.subst, run, copy);
+                    if at.is_none() && !graph.clean {
+                        // The round may have merged classes that the copies read.
+                        graph.rebuild();
+                        at = found(graph, left, &application.subst, run, copy);
+                    }
+                    match at {
                         Some(at) => matches.push((number, copy, rule.clone(), application, at)),
                         None => run.is_searched[copy] = true,
                     }
@@ -129,15 +133,11 @@ impl Blocks {
             *self.replayed.entry(application.rule.name).or_insert(0) += usize::from(applied == Some(true));
             self.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
         }
-        if !graph.clean {
-            graph.rebuild();
-        }
-        self.follow(graph);
-        graph.analysis.scope = Some(self.scope(graph));
     }
 
-    /// Follows what became of the graph.
-    fn follow(&mut self, graph: &Graph<'_>) {
+    /// Follows what became of the graph, which is clean, and says what is searched of it.
+    pub fn follow(&mut self, graph: &mut Graph<'_>) {
+        graph.analysis.noted.get_or_insert_default();
         let (before, now) = (self.seen, (graph.nodes().len(), graph.number_of_classes()));
         if before != now {
             for run in &mut self.runs {
@@ -146,15 +146,19 @@ impl Blocks {
             }
             self.seen = now;
         }
+        let searched = self.runs.iter().flat_map(|run| &run.is_searched).filter(|is_searched| **is_searched).count();
+        if before != now || self.searched.replace(searched) != Some(searched) {
+            graph.analysis.scope = Some(self.scope(graph));
+        }
     }
 
     /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
     pub fn compare(&mut self, graph: &mut Graph<'_>) -> bool {
+        self.follow(graph);
         let mut is_other = false;
         for run in &mut self.runs {
             is_other |= run.compare(graph);
         }
-        graph.analysis.scope = Some(self.scope(graph));
         is_other
     }
 }
