@@ -12,11 +12,12 @@ use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
 use oxport_ir::ExportedProgram;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The chosen term of every class that has one.
 pub(crate) struct Choice {
-    terms: HashMap<Id, Term>,
+    terms: FxHashMap<Id, Term>,
     /// What all of it costs, in picoseconds.
     pub price: u64,
 }
@@ -49,7 +50,7 @@ pub(crate) struct Candidates {
     pub space: Space,
     /// The program's own terms.
     pub given: Pick,
-    index: HashMap<Id, usize>,
+    index: FxHashMap<Id, usize>,
 }
 
 impl Candidates {
@@ -59,7 +60,7 @@ impl Candidates {
         let (own, noted) = (own_terms(program, ingested), PerCall::new());
         let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
         classes.sort_unstable();
-        let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+        let index: FxHashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
         let at = |id: Id| index[&egraph.find(id)];
         let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
         let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
@@ -87,7 +88,7 @@ impl Candidates {
             space.classes.push(nodes.iter().map(node).collect());
             terms.push(nodes.into_iter().map(|(_, t)| t.clone()).collect());
         }
-        let mut roots = HashSet::new();
+        let mut roots = FxHashSet::default();
         space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
         Candidates { classes, terms, space, given, index }
     }
@@ -166,10 +167,10 @@ pub(crate) fn extract(
 }
 
 /// The terms that the program has, with the first node of each; lists and constants as often as they are used.
-fn own_terms(program: &ExportedProgram, ingested: &Ingested<'_>) -> HashMap<Term, u32> {
+fn own_terms(program: &ExportedProgram, ingested: &Ingested<'_>) -> FxHashMap<Term, u32> {
     let egraph = &ingested.egraph;
     let canonical = |t: &Term| t.clone().map_children(|k| egraph.find(k));
-    let mut own = HashMap::new();
+    let mut own = FxHashMap::default();
     for id in program.graph.ids() {
         let index = id.index() as u32;
         own.entry(Term::Leaf(index)).or_insert(index);

@@ -4,9 +4,9 @@
 
 use crate::kind::Kind;
 use egg::Symbol;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -46,7 +46,7 @@ impl Hash for Interned {
 
 /// The kinds that there are.
 #[derive(Default)]
-pub(crate) struct Kinds(RefCell<HashSet<Rc<Kind>>>);
+pub(crate) struct Kinds(RefCell<FxHashSet<Rc<Kind>>>);
 
 impl Kinds {
     /// The one kind that is equal to this one.
@@ -65,7 +65,7 @@ impl Kinds {
 pub(crate) type Call = (Symbol, SmallVec<[Interned; 6]>);
 
 /// Something that depends on the kinds of a call alone.
-pub(crate) struct PerCall<T>(RefCell<HashMap<Call, T>>);
+pub(crate) struct PerCall<T>(RefCell<FxHashMap<Call, T>>);
 
 impl<T: Clone> PerCall<T> {
     /// Nothing is known yet.

@@ -25,7 +25,8 @@ pub(crate) use find::find;
 use crate::scope::Scope;
 use crate::typing::Graph;
 use egg::Id;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The repeated blocks of an e-graph.
 #[derive(Default)]
@@ -45,7 +46,7 @@ struct Run {
     /// The classes that have others in their places in the copies.
     classes: Vec<Class>,
     /// The places of classes.
-    at: HashMap<Id, usize>,
+    at: FxHashMap<Id, usize>,
     /// Whether each copy is searched as everything else is.
     is_searched: Vec<bool>,
 }
