@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 pub type Dims = SmallVec<[Expr; 4]>;
 
 /// A tensor without data.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fake {
     /// The element type.
     pub dtype: DType,
@@ -96,7 +96,7 @@ pub fn contiguous_strides(sizes: &[Expr]) -> Dims {
 }
 
 /// The meta value of a node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
     /// No value: the node is called for its effect, or an optional result is absent.
     None,

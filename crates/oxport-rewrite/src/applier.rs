@@ -205,7 +205,7 @@ fn instantiate(
     whole: Id,
     computed: &mut Vec<Id>,
 ) -> Result<Id, Id> {
-    let mut ids: Vec<Id> = Vec::new();
+    let mut ids: Vec<Id> = Vec::with_capacity(pattern.ast.as_ref().len());
     for (place, node) in pattern.ast.as_ref().iter().enumerate() {
         let id = match node {
             ENodeOrVar::Var(v) => subst.get(*v).copied(),

@@ -12,8 +12,9 @@
 //! Laws: prices are integers (picoseconds), so sums do not depend on an order; an operator without a kernel costs what
 //! it is made of; what is computed before the first call is free, but for the bytes that are stored.
 
+use crate::interned::{Call, PerCall};
 use crate::term::{Term, written};
-use crate::typing::{Graph, Kind, cost_of};
+use crate::typing::{Graph, Kind};
 use egg::{Id, Language};
 use oxport_ir::infer::bind_build;
 use oxport_ir::work::Work;
@@ -96,28 +97,38 @@ impl Model {
         rate.launch + (cost.flops / rate.flops).max(cost.bytes / rate.bytes)
     }
 
-    /// The price of a term of a class, in picoseconds.
-    pub(crate) fn price(&self, graph: &Graph<'_>, term: &Term, class: Id) -> u64 {
+    /// The price of a term of a class, in picoseconds. What calls cost by themselves is noted.
+    pub(crate) fn price(&self, graph: &Graph<'_>, term: &Term, class: Id, noted: &PerCall<f64>) -> u64 {
         let Term::Op(name, kids) = term else { return 0 };
         let data = &graph[class].data;
-        let op = graph.analysis.types.registry.op(name.as_str());
         let nanoseconds = if data.is_static {
             STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
-        } else if op.is_getitem() {
-            // A step of the plan has all its results at hand.
-            self.part(graph, graph[kids[0]].nodes.iter(), class)
-        } else if op.def().is_some_and(|d| matches!(d.kernel, Kernel::None)) {
-            self.of_parts(graph, &op, kids).unwrap_or(UNKNOWN)
         } else {
-            let own = cost_of(graph, term, &data.kind).map_or(UNKNOWN, |cost| self.time(&cost));
-            own + self.part(graph, std::iter::once(term), class)
+            let kinds = kids.iter().chain([&class]).map(|id| graph[*id].data.kind.clone());
+            let own = noted.of((*name, kinds.collect()), |call| self.own(graph, call));
+            own + self.part(graph, term, class)
         };
         (nanoseconds * 1e3).min(1e17) as u64
     }
 
+    /// What a call costs wherever it is, in nanoseconds.
+    fn own(&self, graph: &Graph<'_>, (name, kinds): &Call) -> f64 {
+        let types = &graph.analysis.types;
+        let op = types.registry.op(name.as_str());
+        let kinds: Vec<&Kind> = kinds.iter().map(|kind| &**kind).collect();
+        let (result, kids) = kinds.split_last().expect("law: a call has a result");
+        let own = match op.def().map(|def| &def.kernel) {
+            // A step of the plan has all its results at hand.
+            _ if op.is_getitem() => Some(0.0),
+            Some(Kernel::None) => self.of_parts(graph, &op, kids),
+            _ => types.cost(name.as_str(), kids, result).map(|cost| self.time(&cost)),
+        };
+        own.unwrap_or(UNKNOWN)
+    }
+
     /// What it costs to take a part of a product. What is elementwise behind a product is computed in the pass of the
     /// product; behind a part of it, in a pass of its own.
-    fn part<'t>(&self, graph: &Graph<'_>, mut views: impl Iterator<Item = &'t Term>, class: Id) -> f64 {
+    fn part(&self, graph: &Graph<'_>, term: &Term, class: Id) -> f64 {
         let def = |term: &Term, holds: fn(&OpDef) -> bool| {
             let Term::Op(name, _) = term else { return false };
             graph.analysis.types.registry.op(name.as_str()).def().is_some_and(holds)
@@ -129,7 +140,14 @@ impl Model {
             def(term, |def| matches!(def.kernel, Kernel::View(_)))
                 && term.children().first().is_some_and(|&whole| is_whole(whole))
         };
-        if views.any(is_part) { self.part_of_product(size(class)) } else { 0.0 }
+        let views = match term {
+            // An element of a list is a view if the list is one of views.
+            Term::Op(name, kids) if graph.analysis.types.registry.op(name.as_str()).is_getitem() => {
+                &graph[kids[0]].nodes[..]
+            }
+            term => std::slice::from_ref(term),
+        };
+        if views.iter().any(is_part) { self.part_of_product(size(class)) } else { 0.0 }
     }
 
     /// What is lost where a part of a product is taken, of so many bytes, in nanoseconds.
@@ -140,10 +158,9 @@ impl Model {
     }
 
     /// What an operator without a kernel costs: what it is made of.
-    fn of_parts(&self, graph: &Graph<'_>, op: &Op, kids: &[Id]) -> Option<f64> {
+    fn of_parts(&self, graph: &Graph<'_>, op: &Op, kids: &[&Kind]) -> Option<f64> {
         let (mut parts, mut env) = (oxport_ir::Graph::new(), graph.analysis.types.env.clone());
-        let arguments: Option<Vec<Argument>> =
-            kids.iter().map(|k| argument(&mut parts, &graph[*k].data.kind)).collect();
+        let arguments: Option<Vec<Argument>> = kids.iter().map(|k| argument(&mut parts, k)).collect();
         let (args, kwargs) = written(op, arguments?);
         let mut call = Node::new("call", NodeKind::CallFunction(op.clone()), args);
         call.kwargs = kwargs;

@@ -76,7 +76,7 @@ pub(crate) fn dump(program: &ExportedProgram, ingested: &Ingested<'_>, model: &M
             let node = SerializedNode { op, children, eclass: class.to_string(), cost };
             graph.nodes.insert(format!("{class}.{number}"), node);
         }
-        let kind = &ingested.egraph[*id].data.kind;
+        let kind = &*ingested.egraph[*id].data.kind;
         let ty = matches!(kind, Kind::Value(_)).then(|| kind.to_string());
         let node = first.get(id).map(|&id| program.graph.node(id).name.to_string());
         graph.class_data.insert(class.to_string(), ClassData { ty, node });

@@ -245,7 +245,7 @@ impl Emitter<'_, '_> {
         }
         let new = b.call_op(&op, args, kwargs)?;
         // The recorded value is of the same type, and may say it in the program's own words.
-        if let (Kind::Value(recorded), true) = (&self.ingested.egraph[class].data.kind, first.is_some()) {
+        if let (Kind::Value(recorded), true) = (&*self.ingested.egraph[class].data.kind, first.is_some()) {
             self.new.meta_mut(new).val = Some(recorded.clone());
         }
         Ok(new)

@@ -7,15 +7,17 @@ use crate::blocks::{Blocks, Classes};
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
 use crate::ingest::{Ingested, observed};
+use crate::interned::PerCall;
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
 use oxport_ir::ExportedProgram;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The chosen term of every class that has one.
 pub(crate) struct Choice {
-    terms: HashMap<Id, Term>,
+    terms: FxHashMap<Id, Term>,
     /// What all of it costs, in picoseconds.
     pub price: u64,
 }
@@ -48,17 +50,17 @@ pub(crate) struct Candidates {
     pub space: Space,
     /// The program's own terms.
     pub given: Pick,
-    index: HashMap<Id, usize>,
+    index: FxHashMap<Id, usize>,
 }
 
 impl Candidates {
     /// The candidates for the values of a program.
     pub fn of(program: &ExportedProgram, ingested: &Ingested<'_>, model: &Model, prefer: Prefer) -> Candidates {
         let egraph = &ingested.egraph;
-        let own = own_terms(program, ingested);
+        let (own, noted) = (own_terms(program, ingested), PerCall::new());
         let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
         classes.sort_unstable();
-        let index: HashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+        let index: FxHashMap<Id, usize> = classes.iter().enumerate().map(|(i, &id)| (id, i)).collect();
         let at = |id: Id| index[&egraph.find(id)];
         let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
         let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
@@ -74,7 +76,7 @@ impl Candidates {
             given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
             let price = |own: Option<u32>, term: &Term| match prefer {
                 Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
-                _ => model.price(egraph, term, id),
+                _ => model.price(egraph, term, id, &noted),
             };
             let node = |&(own, term): &(Option<u32>, &Term)| {
                 let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
@@ -86,7 +88,7 @@ impl Candidates {
             space.classes.push(nodes.iter().map(node).collect());
             terms.push(nodes.into_iter().map(|(_, t)| t.clone()).collect());
         }
-        let mut roots = HashSet::new();
+        let mut roots = FxHashSet::default();
         space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
         Candidates { classes, terms, space, given, index }
     }
@@ -165,10 +167,10 @@ pub(crate) fn extract(
 }
 
 /// The terms that the program has, with the first node of each; lists and constants as often as they are used.
-fn own_terms(program: &ExportedProgram, ingested: &Ingested<'_>) -> HashMap<Term, u32> {
+fn own_terms(program: &ExportedProgram, ingested: &Ingested<'_>) -> FxHashMap<Term, u32> {
     let egraph = &ingested.egraph;
     let canonical = |t: &Term| t.clone().map_children(|k| egraph.find(k));
-    let mut own = HashMap::new();
+    let mut own = FxHashMap::default();
     for id in program.graph.ids() {
         let index = id.index() as u32;
         own.entry(Term::Leaf(index)).or_insert(index);

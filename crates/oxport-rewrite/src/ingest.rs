@@ -86,6 +86,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
             }
             called => {
                 let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
+                let kind = into.egraph.analysis.kinds.intern(kind);
                 let is_certain = node.op().is_none() || called.is_some_and(|(_, data)| data.is_certain);
                 let data = Data { kind, is_static: statics.contains(&id), is_certain };
                 add(&mut into.egraph, Term::Leaf(index), data)
@@ -152,7 +153,7 @@ fn call(
     };
     // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded
     // value does for all of them.
-    let recorded = Kind::Value(node.val()?.clone());
+    let recorded = egraph.analysis.kinds.intern(Kind::Value(node.val()?.clone()));
     let inferred = type_as(egraph, &term, &recorded)?;
     let known = egraph.lookup(term.clone());
     let is_followed = |kind: &Kind| follows(&program.env, kind, &recorded);

@@ -11,7 +11,7 @@ use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::fmt;
 
 /// What a class yields.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The result of a call.
     Value(Val),

@@ -37,6 +37,7 @@ mod family;
 pub mod forms;
 pub mod fuel;
 mod ingest;
+mod interned;
 pub mod kind;
 mod log;
 mod matching;
@@ -62,11 +63,10 @@ use fuel::Fuel;
 use oxport_ir::{ExportedProgram, Registry, Result};
 use rule::{Rule, Soundness};
 use search::search;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use term::Term;
-use typing::{Graph, Typing};
+use typing::Typing;
 
 /// How far to go.
 #[derive(Clone, Debug)]
@@ -213,17 +213,14 @@ pub fn optimize_logged(
     let before = extract(program, &ingested, None, &limits.model, Prefer::Own);
     let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
     let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
-    let blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
-    let fresh = Graph::new(Typing::new(registry, program.env.clone(), limits.model.exact_folds));
-    let mut egraph = std::mem::replace(&mut ingested.egraph, fresh);
-    egraph.analysis.log = record.is_some().then(Vec::new);
-    egraph.analysis.fuel = Fuel::new(limits.fuel);
+    let mut blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
+    ingested.egraph.analysis.log = record.is_some().then(Vec::new);
+    ingested.egraph.analysis.fuel = Fuel::new(limits.fuel);
     let searching = Instant::now();
-    let blocks = RefCell::new(blocks).into();
-    ingested.egraph = search(egraph, &blocks, further, limits, &mut report, start);
+    search(&mut ingested.egraph, &mut blocks, further, limits, &mut report, start);
     report.search_ms = ms(searching);
     let extraction = Instant::now();
-    let choice = extract(program, &ingested, blocks.borrow().as_ref(), &limits.model, Prefer::Cheap);
+    let choice = extract(program, &ingested, blocks.as_ref(), &limits.model, Prefer::Cheap);
     report.extract_ms = ms(extraction);
     let price = |program: &ExportedProgram| {
         let own = extract(program, &ingest::ingest(program, registry, &limits.model), None, &limits.model, Prefer::Own);

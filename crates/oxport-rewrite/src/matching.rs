@@ -100,7 +100,8 @@ pub(crate) fn parts(
     at: &dyn Fn(Var) -> Option<Id>,
     computed: &[Id],
 ) -> Vec<Option<Id>> {
-    let (mut ids, mut computed): (Vec<Option<Id>>, _) = (Vec::new(), computed.iter().copied());
+    let mut ids: Vec<Option<Id>> = Vec::with_capacity(pattern.as_ref().len());
+    let mut computed = computed.iter().copied();
     for node in pattern.as_ref() {
         ids.push(match node {
             ENodeOrVar::Var(v) => at(*v),

@@ -6,11 +6,9 @@ use crate::rules;
 use crate::term::Term;
 use crate::typing::{Graph, Typing};
 use crate::{Limits, Report};
-use egg::{BackoffScheduler, Rewrite, Runner, StopReason};
-use std::cell::RefCell;
+use egg::{BackoffScheduler, Rewrite, RewriteScheduler};
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A phase of a search.
 #[derive(Clone, Debug)]
@@ -59,15 +57,6 @@ impl Stop {
             Stop::Time => "at the limit of time",
         }
     }
-
-    fn of(reason: Option<&StopReason>) -> Stop {
-        match reason {
-            Some(StopReason::Saturated) => Stop::Saturated,
-            Some(StopReason::NodeLimit(_)) => Stop::Nodes,
-            Some(StopReason::TimeLimit(_)) => Stop::Time,
-            Some(StopReason::IterationLimit(_) | StopReason::Other(_)) | None => Stop::Rounds,
-        }
-    }
 }
 
 impl Phase {
@@ -90,114 +79,132 @@ impl Phase {
 
 /// What all phases of a search have in common.
 struct Search<'a> {
-    blocks: &'a Rc<RefCell<Option<Blocks>>>,
+    blocks: &'a mut Option<Blocks>,
     further: &'a [Rule],
     limits: &'a Limits,
     start: Instant,
 }
 
-/// No limit of time.
-const FOREVER: Duration = Duration::from_secs(1 << 32);
-
 impl Search<'_> {
     /// Applies the rules of a level until nothing is left to add, or a limit is met.
-    fn phase<'r>(
-        &self,
-        name: &'static str,
-        mut egraph: Graph<'r>,
-        soundness: Soundness,
-        phases: &mut Vec<Phase>,
-    ) -> Graph<'r> {
-        let (limits, begin) = (self.limits, Instant::now());
-        let registry = egraph.analysis.types.registry;
-        let is_used = |rule: &Rule| rule.allowed(soundness) && !limits.without.contains(rule.name);
-        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules::all()
-            .copied()
-            .chain(self.further.iter().copied())
-            .filter(is_used)
-            .map(|rule| rule.compile(registry))
-            .collect();
+    fn phase(&mut self, name: &'static str, graph: &mut Graph<'_>, soundness: Soundness, phases: &mut Vec<Phase>) {
+        let begin = Instant::now();
+        let registry = graph.analysis.types.registry;
+        let is_used = |rule: &Rule| rule.allowed(soundness) && !self.limits.without.contains(rule.name);
+        let rules = rules::all().copied().chain(self.further.iter().copied()).filter(is_used);
+        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules.map(|rule| rule.compile(registry)).collect();
         let mut phase = Phase::new(name);
         loop {
-            let (shared, nodes, progress) = (self.blocks.clone(), limits.nodes, limits.progress);
-            let time = limits.time.map_or(FOREVER, |time| time.saturating_sub(self.start.elapsed()));
-            let typing = Typing::new(registry, egraph.analysis.types.env.clone(), limits.model.exact_folds);
-            let runner = Runner::<Term, Typing<'_>>::new(typing)
-                .with_egraph(egraph)
-                .with_hook(move |runner| {
-                    shared.borrow_mut().iter_mut().for_each(|blocks| blocks.replay(&mut runner.egraph, nodes));
-                    if let Some(progress) = progress {
-                        progress(runner.egraph.total_number_of_nodes(), runner.egraph.number_of_classes());
-                    }
-                    Ok(())
-                })
-                .with_iter_limit(limits.iterations)
-                .with_node_limit(nodes)
-                .with_time_limit(time)
-                .with_scheduler(BackoffScheduler::default().with_initial_match_limit(50_000))
-                .run(&rules);
-            phase.stop = Stop::of(runner.stop_reason.as_ref());
-            phase.rounds += runner.iterations.len();
-            for (rule, count) in runner.iterations.iter().flat_map(|i| &i.applied) {
-                phase.count(rule.as_str(), *count);
-            }
-            egraph = runner.egraph;
-            let mut blocks = self.blocks.borrow_mut();
-            let Some(blocks) = blocks.as_mut() else { break };
-            blocks.replay(&mut egraph, nodes);
+            phase.stop = self.rounds(graph, &rules, &mut phase);
+            let Some(blocks) = &mut self.blocks else { break };
             for (rule, count) in std::mem::take(&mut blocks.replayed) {
                 phase.count(rule, count);
                 phase.replayed += count;
             }
             // Copies that have not become what the block has become are searched now.
-            if !blocks.compare(&mut egraph) || phase.stop != Stop::Saturated {
+            if !blocks.compare(graph) || phase.stop != Stop::Saturated {
                 break;
             }
         }
         // Where the fuel ends, a round adds nothing.
-        if egraph.analysis.fuel.is_out() {
+        if graph.analysis.fuel.is_out() {
             phase.stop = Stop::Fuel;
         }
-        phases.push(phase.ended(&egraph, begin));
-        egraph
+        phases.push(phase.ended(graph, begin));
+    }
+
+    /// Rounds of matching and applying. The e-graph is clean before and after; where nothing changes, nothing is
+    /// rebuilt, which takes time in proportion to it.
+    fn rounds<'r>(&mut self, graph: &mut Graph<'r>, rules: &[Rewrite<Term, Typing<'r>>], phase: &mut Phase) -> Stop {
+        let mut scheduler = BackoffScheduler::default().with_initial_match_limit(50_000);
+        let size = |graph: &Graph<'_>| (graph.total_size(), graph.number_of_classes());
+        for round in 0..self.limits.iterations {
+            phase.rounds += 1;
+            let before = size(graph);
+            if let Some(blocks) = &mut self.blocks {
+                blocks.follow(graph);
+            }
+            if let Some(progress) = self.limits.progress {
+                progress(graph.total_number_of_nodes(), graph.number_of_classes());
+            }
+            let (mut applied, mut stop) = (0, self.limit(graph));
+            let mut found = Vec::with_capacity(rules.len());
+            for rule in rules {
+                if stop.is_none() {
+                    found.push(scheduler.search_rewrite(round, graph, rule));
+                    stop = self.limit(graph);
+                }
+            }
+            for (rule, found) in rules.iter().zip(found) {
+                if stop.is_none() {
+                    let count = scheduler.apply_rewrite(round, graph, rule, found);
+                    phase.count(rule.name.as_str(), count);
+                    applied += count;
+                    stop = self.limit(graph);
+                }
+            }
+            if let Some(blocks) = &mut self.blocks {
+                blocks.replay(graph, self.limits.nodes);
+            }
+            if !graph.clean {
+                graph.rebuild();
+            }
+            if stop.is_none() && applied == 0 && size(graph) == before {
+                // Unless rules are left out for some rounds that matched too often.
+                let is_saturated = RewriteScheduler::<Term, Typing<'_>>::can_stop(&mut scheduler, round);
+                stop = is_saturated.then_some(Stop::Saturated);
+            }
+            if let Some(stop) = stop.or_else(|| self.limit(graph)) {
+                return stop;
+            }
+        }
+        Stop::Rounds
+    }
+
+    /// The limit of time or nodes that is met.
+    fn limit(&self, graph: &Graph<'_>) -> Option<Stop> {
+        match self.limits.time {
+            Some(time) if self.start.elapsed() > time => Some(Stop::Time),
+            _ if graph.total_size() > self.limits.nodes => Some(Stop::Nodes),
+            _ => None,
+        }
     }
 }
 
 /// Searches; the report gets what was done.
-pub(crate) fn search<'r>(
-    mut egraph: Graph<'r>,
-    blocks: &Rc<RefCell<Option<Blocks>>>,
+pub(crate) fn search(
+    graph: &mut Graph<'_>,
+    blocks: &mut Option<Blocks>,
     further: &[Rule],
     limits: &Limits,
     report: &mut Report,
     start: Instant,
-) -> Graph<'r> {
-    let search = Search { blocks, further, limits, start };
+) {
+    let mut search = Search { blocks, further, limits, start };
     let phases = &mut report.phases;
-    egraph = search.phase("clean", egraph, Soundness::Bitwise, phases);
+    search.phase("clean", graph, Soundness::Bitwise, phases);
     if limits.soundness == Soundness::Rounding {
-        egraph = search.phase("recognize", egraph, Soundness::Rounding, phases);
-        if limits.model.frozen && egraph.total_number_of_nodes() < limits.nodes {
+        search.phase("recognize", graph, Soundness::Rounding, phases);
+        if limits.model.frozen && graph.total_number_of_nodes() < limits.nodes {
             let begin = Instant::now();
-            let rules = rules::merge::merge(&mut egraph, &limits.without);
+            let rules = rules::merge::merge(graph, &limits.without);
             if !rules.is_empty() {
                 let merge = Phase { rounds: 1, rules, ..Phase::new("merge") };
-                phases.push(merge.ended(&egraph, begin));
-                egraph = search.phase("clean", egraph, Soundness::Rounding, phases);
+                phases.push(merge.ended(graph, begin));
+                search.phase("clean", graph, Soundness::Rounding, phases);
             }
         }
     }
-    report.searched = egraph.analysis.searched;
+    report.searched = graph.analysis.searched;
     for phase in &report.phases {
         report.iterations += phase.rounds;
         report.replayed += phase.replayed;
         phase.rules.iter().for_each(|(rule, count)| *report.rules.entry(rule.clone()).or_insert(0) += count);
     }
-    let fuel = &egraph.analysis.fuel;
+    let fuel = &graph.analysis.fuel;
     (report.applications, report.is_out_of_fuel) = (fuel.used(), fuel.is_out());
     report.last_rule = fuel.last().map(|rule| rule.to_string());
     report.saturated = report.phases.last().is_some_and(|phase| phase.stop == Stop::Saturated);
-    report.egraph_nodes = egraph.total_number_of_nodes();
-    report.egraph_classes = egraph.number_of_classes();
-    egraph
+    report.egraph_nodes = graph.total_number_of_nodes();
+    report.egraph_classes = graph.number_of_classes();
 }

@@ -6,13 +6,15 @@
 
 use crate::applied::{Application, Applied};
 use crate::fuel::Fuel;
+pub use crate::interned::Interned;
+use crate::interned::{Call, Kinds, PerCall};
 pub use crate::kind::Kind;
-use crate::kind::{Types, is_folded};
+use crate::kind::{Types, is_folded, unbacked_of};
 use crate::scope::Scope;
 use crate::term::{Constant, Term};
 use crate::terms::Terms;
-use egg::{Analysis, DidMerge, EGraph, Id};
-use oxport_ir::{Cost, Registry, Val};
+use egg::{Analysis, DidMerge, EGraph, Id, Symbol};
+use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use std::collections::HashMap;
 
@@ -23,6 +25,10 @@ pub type Graph<'r> = EGraph<Term, Typing<'r>>;
 pub struct Typing<'r> {
     /// The operators and symbols.
     pub(crate) types: Types<'r>,
+    /// What classes yield.
+    pub(crate) kinds: Kinds,
+    /// What calls yield.
+    calls: PerCall<Option<Called>>,
     /// Whether only operators are computed before the first call whose results are the same bits everywhere.
     exact_folds: bool,
     /// The recorded value of the term that is added next: the program's own metas are trusted.
@@ -45,7 +51,7 @@ pub struct Typing<'r> {
 #[derive(Clone, Debug)]
 pub struct Data {
     /// What it yields.
-    pub kind: Kind,
+    pub kind: Interned,
     /// True if it depends on constants only, and is computed before the first call.
     pub is_static: bool,
     /// True if its sizes are what they are whichever way the questions that ranges leave open are answered.
@@ -57,9 +63,32 @@ impl<'r> Typing<'r> {
     /// An analysis over these operators and symbols.
     pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let types = Types::new(registry, env);
+        let (kinds, calls) = (Kinds::default(), PerCall::new());
         let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
-        Typing { types, exact_folds, recorded, sizes, log, scope, noted, searched: 0, fuel: Fuel::default() }
+        let (searched, fuel) = (0, Fuel::default());
+        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, noted, searched, fuel }
     }
+
+    /// What a call yields; `None` if it is ill-typed.
+    fn call(&self, op: Symbol, kids: impl Iterator<Item = Interned>, recorded: &Kind) -> Option<Called> {
+        let compute = |(op, kids): &Call| {
+            let kids: Vec<&Kind> = kids.iter().map(|kid| &**kid).collect();
+            let call = self.types.call_as(op.as_str(), &kids, recorded)?;
+            let is_folded = is_folded(&self.types.registry.op(op.as_str()), self.exact_folds);
+            Some(Called { kind: self.kinds.intern(call.kind), is_certain: call.is_certain, is_folded })
+        };
+        let call = (op, kids.collect());
+        // What is read from data is called as it was recorded.
+        if unbacked_of(recorded).is_empty() { self.calls.of(call, compute) } else { compute(&call) }
+    }
+}
+
+/// What a call on constants yields, if they are certain.
+#[derive(Clone)]
+struct Called {
+    kind: Interned,
+    is_certain: bool,
+    is_folded: bool,
 }
 
 /// What a term over existing classes would yield; `None` if it is ill-typed.
@@ -69,24 +98,21 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
 
 /// Likewise of a term that was recorded: what it reads from data is called as it is there.
 pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option<Data> {
-    let data = |id: &Id| &graph[*id].data;
+    let (typing, data) = (&graph.analysis, |id: &Id| &graph[*id].data);
     Some(match term {
-        Term::Const(c) => Data { kind: Kind::Const(c.clone()), is_static: true, is_certain: true },
+        Term::Const(c) => Data { kind: typing.kinds.intern(Kind::Const(c.clone())), is_static: true, is_certain: true },
         Term::List(kids) => Data {
-            kind: Kind::List(kids.iter().map(|k| data(k).kind.clone()).collect()),
+            kind: typing.kinds.intern(Kind::List(kids.iter().map(|k| Kind::clone(&data(k).kind)).collect())),
             is_static: kids.iter().all(|k| data(k).is_static),
             is_certain: kids.iter().all(|k| data(k).is_certain),
         },
         Term::Leaf(_) => return None,
         Term::Own(_, [kid]) => data(kid).clone(),
         Term::Op(name, kids) => {
-            let is_static = kids.iter().all(|k| data(k).is_static);
-            let is_certain = kids.iter().all(|k| data(k).is_certain);
-            let typing = &graph.analysis;
-            let is_static = is_static && is_folded(&typing.types.registry.op(name.as_str()), typing.exact_folds);
-            let kinds: Vec<&Kind> = kids.iter().map(|k| &data(k).kind).collect();
-            let call = typing.types.call_as(name.as_str(), &kinds, recorded)?;
-            Data { kind: call.kind, is_static, is_certain: is_certain && call.is_certain }
+            let called = typing.call(*name, kids.iter().map(|k| data(k).kind.clone()), recorded)?;
+            let is_static = called.is_folded && kids.iter().all(|k| data(k).is_static);
+            let is_certain = called.is_certain && kids.iter().all(|k| data(k).is_certain);
+            Data { kind: called.kind, is_static, is_certain }
         }
     })
 }
@@ -101,13 +127,6 @@ pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
     let id = graph.add(term);
     graph.analysis.recorded = None;
     Some(id)
-}
-
-/// The work of a term, from its operator's cost function.
-pub(crate) fn cost_of(graph: &Graph<'_>, term: &Term, result: &Kind) -> Option<Cost> {
-    let Term::Op(name, kids) = term else { return Some(Cost::default()) };
-    let kinds: Vec<&Kind> = kids.iter().map(|k| &graph[*k].data.kind).collect();
-    graph.analysis.types.cost(name.as_str(), &kinds, result)
 }
 
 impl Terms for Graph<'_> {
@@ -152,12 +171,12 @@ impl<'r> Analysis<Term> for Typing<'r> {
     type Data = Data;
 
     fn make(graph: &mut Graph<'r>, term: &Term, id: Id) -> Data {
-        let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term)).unwrap_or(Data {
-            kind: Kind::Unknown,
+        let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term)).unwrap_or_else(|| Data {
+            kind: graph.analysis.kinds.intern(Kind::Unknown),
             is_static: false,
             is_certain: false,
         });
-        if let Kind::Value(Val::Int(size)) = &data.kind {
+        if let Kind::Value(Val::Int(size)) = &*data.kind {
             graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
         data
@@ -169,7 +188,7 @@ impl<'r> Analysis<Term> for Typing<'r> {
         let was = (a.is_static, a.is_certain);
         a.is_static |= b.is_static;
         a.is_certain |= b.is_certain;
-        if matches!(a.kind, Kind::Unknown) && !matches!(b.kind, Kind::Unknown) {
+        if matches!(*a.kind, Kind::Unknown) && !matches!(*b.kind, Kind::Unknown) {
             a.kind = b.kind;
             return DidMerge(true, true);
         }

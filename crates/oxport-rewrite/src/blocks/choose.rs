@@ -8,13 +8,13 @@ use crate::choice::{Effort, Node, Pick, Space};
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{Id, Language};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The classes and terms that a space is of.
 pub(crate) struct Classes<'a, 'r> {
     pub graph: &'a Graph<'r>,
     pub ids: &'a [Id],
-    pub index: &'a HashMap<Id, usize>,
+    pub index: &'a FxHashMap<Id, usize>,
     pub terms: &'a [Vec<Term>],
 }
 

@@ -53,7 +53,7 @@ fn signature(program: &ExportedProgram, ingested: &Ingested<'_>, id: NodeId) -> 
 }
 
 fn hash_constants(graph: &Graph<'_>, class: Id, hasher: &mut DefaultHasher) {
-    match (&graph[class].data.kind, list(graph, class)) {
+    match (&*graph[class].data.kind, list(graph, class)) {
         (Kind::Const(c), _) => c.hash(hasher),
         (_, Some(items)) => items.iter().for_each(|item| hash_constants(graph, *item, hasher)),
         _ => 0u8.hash(hasher),

@@ -7,9 +7,9 @@
 //! | what is chosen for one block is chosen for its copies | `choose` |
 //!
 //! Of a run of equal blocks the first is searched because what stands before it is different, and the second, with the
-//! first before it, stands for all others: the *copies*. Rules are not matched at the classes of copies. In front of
-//! each round, what was done to the second block in the round before is done to each copy, with the corresponding
-//! classes in the place of those that were matched.
+//! first before it, stands for all others: the *copies*. Rules are not matched at the classes of copies. At the end of
+//! each round, what was done to the second block in it is done to each copy, with the corresponding classes in the
+//! place of those that were matched.
 //!
 //! Laws: correspondence is a hint and no fact: a replayed application is one of the rule, whose left side was found in
 //! the e-graph, whose conditions were asked and whose sides have the same type. A copy for which that fails, or that
@@ -25,7 +25,8 @@ pub(crate) use find::find;
 use crate::scope::Scope;
 use crate::typing::Graph;
 use egg::Id;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The repeated blocks of an e-graph.
 #[derive(Default)]
@@ -33,6 +34,8 @@ pub(crate) struct Blocks {
     runs: Vec<Run>,
     /// How many terms the e-graph had been given, and how many classes it had, when it was looked at last.
     seen: (usize, usize),
+    /// How many copies were searched then.
+    searched: Option<usize>,
     /// How often each rule was replayed, and added something.
     pub replayed: BTreeMap<&'static str, usize>,
 }
@@ -43,7 +46,7 @@ struct Run {
     /// The classes that have others in their places in the copies.
     classes: Vec<Class>,
     /// The places of classes.
-    at: HashMap<Id, usize>,
+    at: FxHashMap<Id, usize>,
     /// Whether each copy is searched as everything else is.
     is_searched: Vec<bool>,
 }
@@ -60,15 +63,19 @@ struct Class {
 impl Blocks {
     /// The classes that are searched: all but those of copies.
     fn scope(&self, graph: &Graph<'_>) -> Scope {
-        let mut covered: HashSet<Id> = HashSet::new();
+        let mut is_copy = vec![false; graph.nodes().len()];
         for run in &self.runs {
+            let mut is_known = vec![false; graph.nodes().len()];
+            run.at.keys().for_each(|&id| is_known[usize::from(id)] = true);
             for class in run.classes.iter().filter(|class| class.is_own) {
                 let copies = class.images.iter().zip(&run.is_searched).filter(|(_, is_searched)| !**is_searched);
-                covered.extend(copies.filter_map(|(image, _)| *image).filter(|id| !run.at.contains_key(id)));
+                for id in copies.filter_map(|(image, _)| image.map(usize::from)) {
+                    is_copy[id] |= !is_known[id];
+                }
             }
         }
         let mut scope = Scope::default();
-        let classes = graph.classes().filter(|class| !covered.contains(&class.id));
+        let classes = graph.classes().filter(|class| !is_copy[usize::from(class.id)]);
         classes.for_each(|class| scope.add(class.id, &class.nodes));
         scope
     }

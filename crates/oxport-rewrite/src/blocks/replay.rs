@@ -7,19 +7,25 @@ use crate::applier::Typed;
 use crate::matching::parts;
 use crate::term::Term;
 use crate::typing::{Data, Graph};
-use egg::{Id, Language, Pattern, Subst};
-use std::collections::HashMap;
+use egg::{Id, Language, PatternAst, Subst, Var};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The left side of a rule at a copy: its class, and what the variables stand for.
-fn found(graph: &Graph<'_>, pattern: &Pattern<Term>, subst: &Subst, run: &Run, copy: usize) -> Option<(Id, Subst)> {
-    let vars = pattern.vars();
-    let mut at_copy = Subst::with_capacity(vars.len());
-    for var in vars {
+/// The left side of a rule at a copy: its class, and what the variables stand for. In a graph that is not clean it may
+/// be missed.
+fn found(
+    graph: &Graph<'_>,
+    pattern: &PatternAst<Term>,
+    subst: &[(Var, Id)],
+    run: &Run,
+    copy: usize,
+) -> Option<(Id, Subst)> {
+    let mut at_copy = Subst::with_capacity(subst.len());
+    for &(var, id) in subst {
         // As it was when it was matched: what is one class now may have been two.
-        at_copy.insert(var, run.image(*subst.get(var)?, copy)?);
+        at_copy.insert(var, run.image(id, copy)?);
     }
-    let class = parts(graph, &pattern.ast, &|v| at_copy.get(v).copied(), &[]).pop().flatten()?;
+    let class = parts(graph, pattern, &|v| at_copy.get(v).copied(), &[]).pop().flatten()?;
     Some((class, at_copy))
 }
 
@@ -63,7 +69,7 @@ impl Run {
 
     /// Finds the classes again that were merged. Where two of a block are one now, those in their places must be.
     fn find_again(&mut self, graph: &Graph<'_>) {
-        let mut at: HashMap<Id, usize> = HashMap::with_capacity(self.classes.len());
+        let mut at: FxHashMap<Id, usize> = FxHashMap::default();
         let mut classes: Vec<Class> = Vec::with_capacity(self.classes.len());
         for mut class in std::mem::take(&mut self.classes) {
             class.id = graph.find(class.id);
@@ -101,20 +107,24 @@ impl Run {
 }
 
 impl Blocks {
-    /// Does to the copies of blocks what was done to these since the last time, as long as the graph has no more terms
-    /// than a limit. The graph is clean before and after.
+    /// Does to the copies of blocks what rules did to these in this round, as long as the graph has no more terms than
+    /// a limit.
     pub fn replay(&mut self, graph: &mut Graph<'_>, limit: usize) {
-        if !graph.clean {
-            graph.rebuild();
-        }
         let noted = graph.analysis.noted.replace(Vec::new()).unwrap_or_default();
         let mut matches = Vec::new();
         for application in &noted {
             let rule = Arc::new(Typed::of(application.rule, graph.analysis.types.registry));
             let left = &rule.form(application.form).left;
+            let subst: Vec<(Var, Id)> = left.vars().into_iter().map(|var| (var, application.subst[var])).collect();
             for (number, run) in self.runs.iter_mut().enumerate().filter(|(_, run)| run.is_own(application.class)) {
                 for copy in (0..run.is_searched.len()).filter(|copy| !run.is_searched[*copy]).collect::<Vec<_>>() {
-                    match found(graph, left, &application.subst, run, copy) {
+                    let mut at = found(graph, &left.ast, &subst, run, copy);
+                    if at.is_none() && !graph.clean {
+                        // The round may have merged classes that the copies read.
+                        graph.rebuild();
+                        at = found(graph, &left.ast, &subst, run, copy);
+                    }
+                    match at {
                         Some(at) => matches.push((number, copy, rule.clone(), application, at)),
                         None => run.is_searched[copy] = true,
                     }
@@ -129,15 +139,11 @@ impl Blocks {
             *self.replayed.entry(application.rule.name).or_insert(0) += usize::from(applied == Some(true));
             self.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
         }
-        if !graph.clean {
-            graph.rebuild();
-        }
-        self.follow(graph);
-        graph.analysis.scope = Some(self.scope(graph));
     }
 
-    /// Follows what became of the graph.
-    fn follow(&mut self, graph: &Graph<'_>) {
+    /// Follows what became of the graph, which is clean, and says what is searched of it.
+    pub fn follow(&mut self, graph: &mut Graph<'_>) {
+        graph.analysis.noted.get_or_insert_default();
         let (before, now) = (self.seen, (graph.nodes().len(), graph.number_of_classes()));
         if before != now {
             for run in &mut self.runs {
@@ -146,15 +152,19 @@ impl Blocks {
             }
             self.seen = now;
         }
+        let searched = self.runs.iter().flat_map(|run| &run.is_searched).filter(|is_searched| **is_searched).count();
+        if before != now || self.searched.replace(searched) != Some(searched) {
+            graph.analysis.scope = Some(self.scope(graph));
+        }
     }
 
     /// Searches those copies, too, that have not become what their blocks have become. True if there are any.
     pub fn compare(&mut self, graph: &mut Graph<'_>) -> bool {
+        self.follow(graph);
         let mut is_other = false;
         for run in &mut self.runs {
             is_other |= run.compare(graph);
         }
-        graph.analysis.scope = Some(self.scope(graph));
         is_other
     }
 }

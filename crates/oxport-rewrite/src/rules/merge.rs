@@ -49,8 +49,9 @@ pub(crate) fn merge(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeM
 /// The terms of a form that differ in weight and bias only, and these constant: one of each class.
 fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
     let mut groups: IndexMap<(Vec<Id>, Vec<i64>), Vec<Part>> = IndexMap::new();
-    let mut classes: Vec<Id> = graph.classes().map(|c| c.id).collect();
-    classes.sort_unstable();
+    let arity = graph.analysis.types.registry.op(form.op).schema().map_or(0, |schema| schema.args.len());
+    let op = (0, Some(Symbol::from(form.op)), arity);
+    let classes: BTreeSet<Id> = graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect();
     for class in classes {
         let mut seen = HashSet::new();
         for node in &graph[class].nodes {
