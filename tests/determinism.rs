@@ -53,3 +53,20 @@ fn results_are_the_same_bytes() {
         }
     }
 }
+
+/// The passes in front of the search, with the names that they give.
+#[test]
+fn functional_forms_are_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for dir in programs() {
+        let program = oxport::read(dir.join("program.pt2")).expect("a program");
+        let form = || {
+            let form = Toolchain::standard().functional_for(&program, Target::Cpu).expect("a functional program");
+            let file = folder.path().join("form.pt2");
+            oxport::write(&form, &file).expect("it is written");
+            std::fs::read(file).expect("it is read")
+        };
+        let first = form();
+        assert!((0..8).all(|_| form() == first), "another form of {}", dir.display());
+    }
+}

@@ -6,6 +6,7 @@
 use crate::autocast::{Casts, cast_arguments};
 use crate::decompose::expand;
 use crate::propagate_strides::restride_users;
+use indexmap::IndexSet;
 use oxport_ir::{
     Argument, Autocast, Builder, Error, ExportedProgram, Graph, Intrinsic, Node, NodeId, NodeKind, Op, Registry,
     Result, Val,
@@ -102,7 +103,8 @@ fn casts(node: &Node) -> Option<Casts> {
 fn expose_casts(graph: &mut Graph, env: &ShapeEnv, registry: &Registry) {
     let is_cast = |op: &Op| op.autocast() != Autocast::Unchanged;
     let casts = |graph: &Graph| graph.nodes().filter(|(_, n)| n.op().is_some_and(is_cast)).count();
-    let composites: HashSet<Op> =
+    // In the order of the program, which decides names.
+    let composites: IndexSet<Op> =
         graph.nodes().filter_map(|(_, n)| n.op().filter(|op| op.is_composite() && !is_cast(op)).cloned()).collect();
     for composite in composites {
         let mut decomposed = graph.clone();
