@@ -10,7 +10,7 @@
 
 use super::weight::{Form, PackedWeight};
 use super::{Compute, Convolution, Geometry, Multiply, Output, few_channels, pixel_stride};
-use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave};
+use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave, rows_share_a_set};
 use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
 use std::ops::Range;
@@ -59,7 +59,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>
     let windows;
     let [xn, xc, ..] = conv.x_strides;
     let (a, a_strides) = match x_pixel {
-        Some(pixel) if is_pointwise && rows <= FEW_ROWS => {
+        Some(pixel) if is_pointwise && (rows <= FEW_ROWS || rows_share_a_set::<T>(pixel)) => {
             let pixel = if pixels == 1 { xn } else { pixel };
             (Lhs::Strided(Mat::new(conv.x, pixel, xc)), [xn, ig * xc])
         }

@@ -27,6 +27,15 @@ const PACKED_ROWS: usize = 8 << 20;
 const PACKED_FOR_FEW: usize = 1 << 18;
 /// Bytes from a row of B to the next at most, where B is read in place: panels share few sets of the L1 cache else.
 const ROW_IN_PLACE: usize = 512;
+/// Rows so many bytes apart, or a multiple of it, lie in one set of the L1 cache, and so many rows at most stay there.
+const SET_PERIOD: usize = 4096;
+const SET_ROWS: usize = 8;
+
+/// Whether rows so many numbers apart are better packed than read where they lie, since those of a tile would drive each
+/// other from the L1 cache.
+pub(crate) fn rows_share_a_set<T: Multiply>(stride: usize) -> bool {
+    T::Acc::kernels().rows > SET_ROWS && (stride * size_of::<T>()).is_multiple_of(SET_PERIOD)
+}
 
 /// Computes `c = start + alpha·A·B` (see [`Product`]) on the current rayon pool.
 ///

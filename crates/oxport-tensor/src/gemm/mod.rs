@@ -39,6 +39,7 @@ mod view;
 mod winograd_bodies;
 
 pub use block::gemm;
+pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
 pub(crate) use few_rows::times_packed;
 pub(crate) use kernel::{LineFn, Tile};
