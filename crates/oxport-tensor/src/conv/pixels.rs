@@ -10,7 +10,9 @@
 
 use super::weight::{Form, PackedWeight};
 use super::{Compute, Convolution, Geometry, Multiply, Output, few_channels, pixel_stride};
-use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave, rows_share_a_set};
+use crate::gemm::{
+    Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave, rows_share_a_set,
+};
 use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
 use std::ops::Range;

@@ -1,10 +1,11 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::grid::{Grid, TASK_PANELS};
-use super::kernel::{Kernels, TileOut};
+use super::kernel::Kernels;
 use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
 use super::part::Part;
 use super::runs::{Block, Left, TilesOf};
+use super::tile::TileOut;
 use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
 use super::{narrow, planes};
@@ -278,7 +279,7 @@ impl<T: Multiply> One<'_, T> {
                 // The block of rows stays in the L2 cache while the column panels pass.
                 let mut at = 0;
                 for j in cp.clone() {
-                    let (registers, width) = (cols.registers(j), cols.len(j));
+                    let width = cols.len(j);
                     let (b, step) = match in_place {
                         Some((x, row)) => (&x[k0 * row + cols.start(j)..][..(kc - 1) * row + width], row),
                         None => (&packed[at..][..kc * cols.step(j)], cols.step(j)),
@@ -298,7 +299,7 @@ impl<T: Multiply> One<'_, T> {
                         let (alpha, cols, next) = (self.alpha, width, b.as_ptr());
                         let out = TileOut { c: p, stride, cols, is_far, alpha, add, add_stride, residual, clamp, next };
                         let (slice, later) = ((s, k0, kc), block.end - panels.end);
-                        let tiles = TilesOf { rows, panels, slice, registers, b, step, later };
+                        let tiles = TilesOf { rows, panels, slice, b, step, later };
                         // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
                         unsafe { left.multiply(kernels, tiles, out) }
                     }

@@ -4,9 +4,9 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in [`super::gemm`].
 
 use super::Compute;
-use super::kernel::{TileOut, ahead};
 use super::pack::{Cols, Packed, Rows, Side, slices};
 use super::runs::Segment;
+use super::tile::{TileOut, ahead};
 
 /// Rows of the largest tile of any instruction set.
 const MOST_ROWS: usize = 16;
@@ -47,22 +47,11 @@ pub(crate) fn times_packed<A: Compute>(
                 let to = c[first * n + cols.start(j)..].as_mut_ptr();
                 let next = ahead(panel, behind, tiles.panels - i);
                 let add = if k0 == 0 { std::ptr::null() } else { to.cast_const() };
-                let out = TileOut {
-                    c: to,
-                    stride: n,
-                    cols: cols.len(j),
-                    is_far: false,
-                    alpha: A::ONE,
-                    add,
-                    add_stride: n,
-                    residual: std::ptr::null(),
-                    clamp: None,
-                    next,
-                };
+                let out = TileOut { add, add_stride: n, ..TileOut::new(to, n, cols.len(j), next) };
                 // SAFETY: behind every place lie k numbers, the panel has kc steps, and the tile lies in `c`: checked
                 // above.
                 unsafe {
-                    let kernel = kernels.runs[len - 1][cols.registers(j) - 1];
+                    let kernel = kernels.runs[len - 1][kernels.shape(cols.len(j))];
                     kernel(&segments, places.as_ptr(), panel.as_ptr(), cols.step(j), &out);
                 }
             }

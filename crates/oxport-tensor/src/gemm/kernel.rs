@@ -10,13 +10,14 @@
 //! inlined, every intrinsic in it is a call.
 
 use super::Compute;
-use super::lane::{Lane, Plain};
+use super::lane::{Lane, Plain, WithHalf};
 use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::pack_bodies::{copy_body, transpose_body};
 use super::runs::{Pixels, Segment, depthwise_body, runs_body};
 use super::spaced::{SpacedKernels, spaced_body};
 use super::tap_bodies::{gather_body, taps_body};
+use super::tile::{TileOut, prefetch_tile, store_tile};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
 use crate::simd::{Level, level};
 
@@ -64,60 +65,16 @@ pub(crate) struct Tile {
     pub(crate) len: usize,
 }
 
-/// Where a tile of a product goes: `c = add + alpha·ab + residual`, clamped.
-#[derive(Clone, Copy)]
-pub(super) struct TileOut<T> {
-    /// The tile, and its stride of rows.
-    pub(super) c: *mut T,
-    pub(super) stride: usize,
-    /// Columns.
-    pub(super) cols: usize,
-    /// Whether the tile is in no cache that is near, so that it is asked for before it is written.
-    pub(super) is_far: bool,
-    pub(super) alpha: T,
-    /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
-    pub(super) add: *const T,
-    pub(super) add_stride: usize,
-    /// What is added to the sums, which lies as the tile does, or nothing (null).
-    pub(super) residual: *const T,
-    /// What they are clamped to then.
-    pub(super) clamp: Option<[T; 2]>,
-    /// What will be read soon: a cache line of it is asked for at every step of k.
-    pub(super) next: *const T,
-}
-
-impl<T> TileOut<T> {
-    /// Goes to the tile below this one, of so many rows each.
-    #[inline]
-    pub(super) fn descend(&mut self, rows: usize) {
-        self.c = self.c.wrapping_add(rows * self.stride);
-        self.add = self.add.wrapping_add(rows * self.add_stride);
-        if !self.residual.is_null() {
-            self.residual = self.residual.wrapping_add(rows * self.stride);
-        }
-    }
-}
-
-/// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
-#[inline]
-pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
-    match tiles_left {
-        1 => next.wrapping_add(panel.len() / 2),
-        2 => next,
-        _ => panel.as_ptr(),
-    }
-}
-
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
     /// Numbers in a register.
     pub(crate) lanes: usize,
     /// Rows of the largest tile.
     pub(super) rows: usize,
-    /// `micro[rows-1][registers-1]`.
-    pub(super) micro: &'static [[Micro<T>; 2]],
-    /// `runs[rows-1][registers-1]`.
-    pub(super) runs: &'static [[RunsMicro<T>; 2]],
+    /// `micro[rows-1][shape]`: see [`Kernels::shape`].
+    pub(super) micro: &'static [[Micro<T>; 4]],
+    /// `runs[rows-1][shape]`.
+    pub(super) runs: &'static [[RunsMicro<T>; 4]],
     /// `dot[rows-1]`.
     pub(super) dot: [Dot<T>; 4],
     pub(super) stream: Stream<T>,
@@ -141,6 +98,11 @@ impl<T> Kernels<T> {
     /// Columns of the largest tile.
     pub(super) fn cols(&self) -> usize {
         self.lanes * 2
+    }
+    /// The narrowest tile for so many columns: of half a register, one, one and a half, two.
+    #[inline]
+    pub(super) fn shape(&self, cols: usize) -> usize {
+        (2 * cols).div_ceil(self.lanes) - 1
     }
 }
 
@@ -176,102 +138,6 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     }
 }
 
-/// Asks for the cache lines of what is added to a tile, and of the tile itself if it is far.
-#[inline(always)]
-pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>) {
-    let is_read = |from: *const L::T, stride: usize| !from.is_null() && stride > 0;
-    for (tile, stride, is_wanted) in [
-        (out.c.cast_const(), out.stride, out.is_far),
-        (out.add, out.add_stride, is_read(out.add, out.add_stride)),
-        (out.residual, out.stride, is_read(out.residual, out.stride)),
-    ] {
-        if !is_wanted {
-            continue;
-        }
-        for i in 0..MR {
-            let row = tile.wrapping_add(i * stride);
-            // SAFETY: a prefetch may be of any address; the CPU feature is the caller's promise.
-            unsafe {
-                L::prefetch(row);
-                L::prefetch(row.wrapping_add(out.cols - 1));
-            }
-        }
-    }
-}
-
-/// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
-#[inline(always)]
-pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, residual, clamp, .. } = *out;
-    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
-    unsafe {
-        let mut acc = *acc;
-        if alpha != L::T::ONE {
-            let alpha = L::splat(alpha);
-            for row in &mut acc {
-                for r in row {
-                    *r = alpha.mul(*r);
-                }
-            }
-        }
-        if cols == NV * L::N && add_stride == 0 && !add.is_null() {
-            // One row for all rows.
-            let mut start = [L::zero(); NV];
-            for (v, start) in start.iter_mut().enumerate() {
-                *start = L::load(add.add(v * L::N));
-            }
-            for row in &mut acc {
-                for (r, start) in row.iter_mut().zip(start) {
-                    *r = start.add(*r);
-                }
-            }
-        } else if !add.is_null() {
-            for (i, row) in acc.iter_mut().enumerate() {
-                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
-                    let from = add.wrapping_add(i * add_stride + v * L::N);
-                    let n = cols - v * L::N;
-                    *r = if n >= L::N { L::load(from) } else { L::load_part(from, n) }.add(*r);
-                }
-            }
-        }
-        if !residual.is_null() {
-            for (i, row) in acc.iter_mut().enumerate() {
-                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
-                    let from = residual.wrapping_add(i * stride + v * L::N);
-                    let n = cols - v * L::N;
-                    *r = r.add(if n >= L::N { L::load(from) } else { L::load_part(from, n) });
-                }
-            }
-        }
-        if let Some([low, high]) = clamp {
-            let (low, high) = (L::splat(low), L::splat(high));
-            for row in &mut acc {
-                for r in row {
-                    *r = r.raised(low).lowered(high);
-                }
-            }
-        }
-        if cols == NV * L::N {
-            for (i, row) in acc.iter().enumerate() {
-                for (v, r) in row.iter().enumerate() {
-                    r.store(c.wrapping_add(i * stride + v * L::N));
-                }
-            }
-            return;
-        }
-        for (i, row) in acc.iter().enumerate() {
-            for (v, r) in row.iter().enumerate() {
-                let (p, at) = (c.wrapping_add(i * stride + v * L::N), v * L::N);
-                if cols >= at + L::N {
-                    r.store(p);
-                } else if cols > at {
-                    r.store_part(p, cols - at);
-                }
-            }
-        }
-    }
-}
-
 /// Instantiates the bodies below one set of CPU features, for tiles of 1 to `$mr` rows; of evenly spaced ones, `$one`
 /// with one register of columns and `$two` with two.
 macro_rules! entry {
@@ -283,8 +149,19 @@ macro_rules! entry {
             pub(super) struct Table<L>(std::marker::PhantomData<L>);
 
             impl<L: Lane> Table<L> {
-                const MICRO: &'static [[Micro<L::T>; 2]] = &[$([micro::<L, $mr, 1>, micro::<L, $mr, 2>]),+];
-                const RUNS: &'static [[RunsMicro<L::T>; 2]] = &[$([runs::<L, $mr, 1>, runs::<L, $mr, 2>]),+];
+                const HAS_HALF: bool = L::Half::N < L::N;
+                const MICRO: &'static [[Micro<L::T>; 4]] = &[$([
+                    micro::<L::Half, $mr, 1>,
+                    micro::<L, $mr, 1>,
+                    if Self::HAS_HALF { micro::<WithHalf<L>, $mr, 1> } else { micro::<L, $mr, 2> },
+                    micro::<L, $mr, 2>,
+                ]),+];
+                const RUNS: &'static [[RunsMicro<L::T>; 4]] = &[$([
+                    runs::<L::Half, $mr, 1>,
+                    runs::<L, $mr, 1>,
+                    if Self::HAS_HALF { runs::<WithHalf<L>, $mr, 1> } else { runs::<L, $mr, 2> },
+                    runs::<L, $mr, 2>,
+                ]),+];
                 const LINES: Lines<L::T> = [
                     [line::<L, 3, 1>, line::<L, 3, 2>],
                     [line::<L, 5, 1>, line::<L, 5, 2>],
@@ -449,7 +326,7 @@ entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6, [12, 6]);
 #[cfg(target_arch = "x86_64")]
 entry!(wide, ["avx512f,avx512dq"], 1 2 3 4 5 6 7 8, [4, 2]);
 #[cfg(target_arch = "x86_64")]
-entry!(avx512, ["avx512f"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14, [28, 14]);
+entry!(avx512, ["avx512f,avx512vl"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14, [28, 14]);
 
 /// A table of [`Compute::kernels`]: the best one the CPU can run.
 macro_rules! best {

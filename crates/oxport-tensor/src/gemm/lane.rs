@@ -19,6 +19,10 @@ pub(super) unsafe trait Lane: Copy {
     const N: usize;
     /// Registers of the CPU; 0 of what is none.
     const REGISTERS: usize = 0;
+    /// Registers that it consists of.
+    const PARTS: usize = 1;
+    /// A register of half the width, where one takes less time; else the same.
+    type Half: Lane<T = Self::T>;
     /// All zero.
     unsafe fn zero() -> Self;
     /// The same number everywhere.
@@ -55,6 +59,7 @@ pub(super) struct Plain<T, const N: usize>([T; N]);
 unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
     type T = T;
     const N: usize = N;
+    type Half = Self;
     #[inline(always)]
     unsafe fn zero() -> Self {
         Plain([T::ZERO; N])
@@ -117,6 +122,97 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
     unsafe fn prefetch(_: *const T) {}
 }
 
+/// A register and one of half the width, side by side.
+#[derive(Clone, Copy)]
+pub(super) struct WithHalf<L: Lane>(L, L::Half);
+
+// SAFETY: every method touches what the same methods of the two parts do, the second `L::N` numbers behind the first.
+unsafe impl<L: Lane> Lane for WithHalf<L> {
+    type T = L::T;
+    const N: usize = L::N + L::Half::N;
+    const REGISTERS: usize = L::REGISTERS;
+    const PARTS: usize = 2;
+    type Half = L::Half;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: as the trait says, of both parts.
+        unsafe { WithHalf(L::zero(), L::Half::zero()) }
+    }
+    #[inline(always)]
+    unsafe fn splat(x: L::T) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(L::splat(x), L::Half::splat(x)) }
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const L::T) -> Self {
+        // SAFETY: as above; the numbers of the second part follow those of the first.
+        unsafe { WithHalf(L::load(p), L::Half::load(p.add(L::N))) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut L::T) {
+        // SAFETY: as above.
+        unsafe {
+            self.0.store(p);
+            self.1.store(p.add(L::N));
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const L::T, n: usize) -> Self {
+        // SAFETY: as above, of the first `n` numbers.
+        unsafe {
+            match n < L::N {
+                true => WithHalf(L::load_part(p, n), L::Half::zero()),
+                false => WithHalf(L::load(p), L::Half::load_part(p.add(L::N), n - L::N)),
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_part(self, p: *mut L::T, n: usize) {
+        // SAFETY: as above.
+        unsafe {
+            if n < L::N {
+                return self.0.store_part(p, n);
+            }
+            self.0.store(p);
+            self.1.store_part(p.add(L::N), n - L::N);
+        }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(self.0.mul_add(b.0, c.0), self.1.mul_add(b.1, c.1)) }
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(self.0.mul(b.0), self.1.mul(b.1)) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(self.0.add(b.0), self.1.add(b.1)) }
+    }
+    #[inline(always)]
+    unsafe fn raised(self, low: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(self.0.raised(low.0), self.1.raised(low.1)) }
+    }
+    #[inline(always)]
+    unsafe fn lowered(self, high: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { WithHalf(self.0.lowered(high.0), self.1.lowered(high.1)) }
+    }
+    #[inline(always)]
+    unsafe fn transpose(_: &mut [Self; 16]) {
+        unreachable!("law: no square is made of registers of two widths")
+    }
+    #[inline(always)]
+    unsafe fn prefetch(p: *const L::T) {
+        // SAFETY: as above.
+        unsafe { L::prefetch(p) }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Lane;
@@ -124,7 +220,7 @@ mod x86 {
 
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
     macro_rules! lane {
-        ($v:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident,
+        ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident,
          $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
          |$sp:ident, $sm:ident, $sv:ident| $storem:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait
@@ -134,6 +230,7 @@ mod x86 {
                 const N: usize = $n;
                 // 32 of AVX-512, 16 of AVX2.
                 const REGISTERS: usize = size_of::<$v>() / 2;
+                type Half = $half;
                 #[inline(always)]
                 unsafe fn zero() -> Self {
                     // SAFETY: feature promised by the caller.
@@ -304,6 +401,7 @@ mod x86 {
 
     lane!(
         __m512,
+        __m256,
         f32,
         16,
         _mm512_setzero_ps,
@@ -322,6 +420,7 @@ mod x86 {
     );
     lane!(
         __m512d,
+        __m256d,
         f64,
         8,
         _mm512_setzero_pd,
@@ -340,6 +439,7 @@ mod x86 {
     );
     lane!(
         __m256,
+        __m256,
         f32,
         8,
         _mm256_setzero_ps,
@@ -357,6 +457,7 @@ mod x86 {
         square8
     );
     lane!(
+        __m256d,
         __m256d,
         f64,
         4,

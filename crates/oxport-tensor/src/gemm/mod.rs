@@ -35,6 +35,7 @@ mod runs;
 mod spaced;
 mod tap_bodies;
 mod tensor;
+mod tile;
 mod view;
 mod winograd_bodies;
 

@@ -6,9 +6,9 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in a tile.
 
 use super::block::{One, Operand};
-use super::kernel::TileOut;
 use super::pack::{Cols, slices};
 use super::part::Part;
+use super::tile::TileOut;
 use super::{Compute, Multiply};
 use crate::parallel::for_tasks;
 use crate::scratch::Scratch;
@@ -127,22 +127,9 @@ fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Co
             j += STREAMS;
         } else {
             let (step, width) = (all.step(j), all.len(j));
-            let kernel = kernels.micro[0][all.registers(j) - 1];
+            let kernel = kernels.micro[0][kernels.shape(width)];
             assert!(to.len() >= width, "law: sums of a panel have room");
-            let (c, add) = (to.as_mut_ptr(), std::ptr::null());
-            let next = b.as_ptr();
-            let out = TileOut {
-                c,
-                stride: width,
-                cols: width,
-                is_far: false,
-                alpha: A::ONE,
-                add,
-                add_stride: 0,
-                residual: std::ptr::null(),
-                clamp: None,
-                next,
-            };
+            let out = TileOut::new(to.as_mut_ptr(), width, width, b.as_ptr());
             // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
             unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, &out) }
             j += 1;

@@ -8,9 +8,10 @@
 //! Law: a product of runs is the product of the matrix that they make up, to the bit.
 
 use super::Compute;
-use super::kernel::{Kernels, TileOut, ahead, prefetch_tile, store_tile};
+use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Rows, slices};
+use super::tile::{TileOut, ahead, prefetch_tile, store_tile};
 use std::ops::Range;
 
 /// The place of a run of zeros.
@@ -80,7 +81,6 @@ pub(super) struct TilesOf<'a, T> {
     pub(super) rows: Rows,
     pub(super) panels: Range<usize>,
     pub(super) slice: (usize, usize, usize),
-    pub(super) registers: usize,
     pub(super) b: &'a [T],
     pub(super) step: usize,
     /// Row panels that come after these before the next panel of B.
@@ -109,15 +109,15 @@ impl<'a, T: Compute> Block<'a, T> {
     /// # Safety
     /// The tiles lie where it says, and what is added to.
     pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tiles: TilesOf<'_, T>, mut out: TileOut<T>) {
-        let TilesOf { rows, panels, slice: (s, k0, kc), registers, b, step, later } = tiles;
+        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, later } = tiles;
         let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
-        let fits = kc == 0 || b.len() >= (kc - 1) * step + registers * kernels.lanes;
+        let fits = kc == 0 || b.len() >= (kc - 1) * step + out.cols.next_multiple_of(kernels.lanes);
         assert!(fits, "law: a panel has the steps of its slice");
         let behind = b.as_ptr_range().end;
         match self {
             Block::Packed(a) => {
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
-                let kernel = kernels.micro[len - 1][registers - 1];
+                let kernel = kernels.micro[len - 1][kernels.shape(out.cols)];
                 for (i, a) in a.chunks_exact(kc * len).enumerate() {
                     out.next = ahead(b, behind, count - i + later);
                     // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tiles are the caller's.
@@ -127,7 +127,7 @@ impl<'a, T: Compute> Block<'a, T> {
             }
             Block::Runs(windows) => {
                 let (segments, places) = (&windows.slices[s][..], windows.tiles(first, len * count));
-                let kernel = kernels.runs[len - 1][registers - 1];
+                let kernel = kernels.runs[len - 1][kernels.shape(out.cols)];
                 for (i, places) in places.chunks_exact(len * windows.count).enumerate() {
                     out.next = ahead(b, behind, count - i + later);
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
@@ -244,7 +244,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                 *row = (*places.add(segment.run * MR + i)).add(segment.from);
             }
             let mut p = 0;
-            while NV == 1 && segment.len - p > 1 {
+            while NV * L::PARTS == 1 && segment.len - p > 1 {
                 // Pointers that find no register are loaded once for two steps.
                 L::prefetch(ahead);
                 L::prefetch(ahead.wrapping_add(line));

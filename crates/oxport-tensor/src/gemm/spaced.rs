@@ -6,9 +6,10 @@
 //!
 //! Law: the product of the matrix that the rows make up, to the bit.
 
-use super::kernel::{Kernels, TileOut, prefetch_tile, store_tile};
+use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Cols, Side};
+use super::tile::{TileOut, prefetch_tile, store_tile};
 use super::{Compute, Packed};
 
 /// `(x, offsets, b, b_step, out)`: as [`Micro`](super::kernel::Micro), for rows that are `S` numbers apart.
@@ -78,18 +79,9 @@ impl<'a, T: Compute> Spaced<'a, T> {
             for i in (0..rows).step_by(most) {
                 // The last ones may be computed twice.
                 let i = i.min(rows - most);
-                let out = TileOut {
-                    c: c.wrapping_add(i * stride + from),
-                    stride,
-                    cols: cols.len(j),
-                    is_far: false,
-                    alpha: T::ONE,
-                    add: self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr()),
-                    add_stride: 0,
-                    residual: std::ptr::null(),
-                    clamp: self.clamp,
-                    next: b.as_ptr(),
-                };
+                let to = c.wrapping_add(i * stride + from);
+                let add = self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr());
+                let out = TileOut { add, clamp: self.clamp, ..TileOut::new(to, stride, cols.len(j), b.as_ptr()) };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.
                 unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), &out) }

@@ -132,6 +132,19 @@ fn every_algorithm_equals_naive_loops() {
     check::<Complex<f32>>(Case { m: 8, n: 16, k: 32, ..wide });
 }
 
+/// Tiles of every number of rows, and of half a register of columns to two, whole ones and parts.
+#[test]
+fn every_tile_equals_naive_loops() {
+    let rows = if cfg!(miri) { 4..5 } else { 1..16 };
+    for m in rows {
+        for (i, n) in [3, 4, 7, 8, 11, 12, 14, 19, 20, 24, 29].into_iter().enumerate() {
+            let case = Case { m, n, k: 9, a_t: false, b_t: true, c_t: false, start: i % 4, batch: 1 };
+            check::<f32>(case);
+            check::<f64>(case);
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_bits() {
     let noise = |n: usize| (0..n).map(|i| ((i * 7919 + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
