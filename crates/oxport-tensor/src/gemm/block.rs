@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, TASK_PANELS};
 use super::kernel::Kernels;
-use super::pack::{Cols, Rows, Side, Source, pack_panel, slices};
+use super::pack::{Cols, PanelsRef, Rows, Side, Source, pack_panel, slices};
 use super::part::Part;
 use super::runs::{Block, Left, TilesOf};
 use super::tile::TileOut;
@@ -56,12 +56,12 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
         let lhs = match &p.a {
             Lhs::Strided(x) => Operand::Strided(x.data, strided(x, a)),
-            Lhs::Packed(x) => Operand::Packed(x[a].data()),
+            Lhs::Packed(x) => Operand::Packed(x[a].panels()),
             Lhs::Runs(x) => Operand::Runs(*x, i),
         };
         let rhs = match &p.b {
             Rhs::Strided(x) => Operand::Strided(x.data, strided(x, b)),
-            Rhs::Packed(x) => Operand::Packed(x[b].data()),
+            Rhs::Packed(x) => Operand::Packed(x[b].panels()),
             Rhs::Columns(x) => Operand::Columns(*x, i),
         };
         let start = match p.epilogue.start {
@@ -112,7 +112,7 @@ pub(super) struct One<'a, T: Multiply> {
 pub(super) enum Operand<'a, T: Multiply> {
     /// The slice, and where the matrix begins with its strides of rows and columns.
     Strided(&'a [T], (usize, usize, usize)),
-    Packed(&'a [T::Acc]),
+    Packed(PanelsRef<'a, T::Acc>),
     Columns(&'a dyn super::PackColumns<T::Acc>, usize),
     Runs(&'a dyn super::Runs<T::Acc>, usize),
 }
@@ -183,9 +183,11 @@ impl<T: Multiply> One<'_, T> {
         let (rows, cols) = (Rows::new(range.len(), kernels), Cols::new(self.n, kernels));
         let mut scratch;
         let a = match self.a {
-            Operand::Packed(x) => Left::Packed(x),
+            Operand::Packed(PanelsRef::Wide(x)) => Left::Packed(x),
             Operand::Runs(x, i) => Left::Runs(x, i),
-            Operand::Columns(..) => unreachable!("law: columns are a right operand"),
+            Operand::Columns(..) | Operand::Packed(PanelsRef::Narrow(_)) => {
+                unreachable!("law: columns and narrow panels are a right operand")
+            }
             Operand::Strided(x, (at, rs, cs)) => {
                 scratch = Scratch::take::<T::Acc>(range.len() * self.k);
                 let out = scratch.slice::<T::Acc>(range.len() * self.k);
@@ -250,7 +252,12 @@ impl<T: Multiply> One<'_, T> {
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let in_place = self.columns_in_place(kernels);
-        let mut scratch = Scratch::take::<T::Acc>(if in_place.is_some() { 0 } else { wide * kept });
+        let is_ready = in_place.is_some() || matches!(self.b, Operand::Packed(_));
+        let mut scratch = Scratch::take::<T::Acc>(if is_ready { 0 } else { wide * kept });
+        let mut widened = match self.b {
+            Operand::Packed(b) => b.room(kernels.cols() * T::Acc::K_BLOCK),
+            _ => Scratch::take::<T::Acc>(0),
+        };
         let mut row = None;
         let mut left = Block::new(a, self.k);
         let last = slices::<T::Acc>(self.k).count();
@@ -264,27 +271,27 @@ impl<T: Multiply> One<'_, T> {
             let mut accumulate = row.is_none() && c.begin();
             left.enter(range.start, rows, block.clone());
             for (s, (k0, kc)) in slices::<T::Acc>(self.k).enumerate() {
-                let packed: &[T::Acc] = match &self.b {
-                    Operand::Packed(b) => &b[cols.offset(k0, kc, cp.start)..],
-                    _ if in_place.is_some() => &[],
+                let (packed, mut at) = match self.b {
+                    Operand::Packed(b) => (b, cols.offset(k0, kc, cp.start)),
+                    _ if in_place.is_some() => (PanelsRef::Wide(&[][..]), 0),
                     _ => {
                         let from = if blocks.len() == 1 { 0 } else { wide * k0 };
                         let out = &mut scratch.slice::<T::Acc>(wide * kept)[from..][..wide * kc];
                         if b == 0 {
                             self.pack_columns(cols, cp.clone(), k0..k0 + kc, out);
                         }
-                        out
+                        (PanelsRef::Wide(&*out), 0)
                     }
                 };
                 // The block of rows stays in the L2 cache while the column panels pass.
-                let mut at = 0;
                 for j in cp.clone() {
                     let width = cols.len(j);
                     let (b, step) = match in_place {
                         Some((x, row)) => (&x[k0 * row + cols.start(j)..][..(kc - 1) * row + width], row),
-                        None => (&packed[at..][..kc * cols.step(j)], cols.step(j)),
+                        None => (packed.numbers(at, kc * cols.step(j), &mut widened), cols.step(j)),
                     };
                     at += kc * step;
+                    let behind = if in_place.is_some() { b.as_ptr_range().end } else { packed.place(at) };
                     for panels in rows.alike(block.clone()) {
                         let (p, stride) = c.tile(rows.start(panels.start) - first, cols.start(j) - c_cols.start);
                         let (add, add_stride) = match &row {
@@ -299,7 +306,7 @@ impl<T: Multiply> One<'_, T> {
                         let (alpha, cols, next) = (self.alpha, width, b.as_ptr());
                         let out = TileOut { c: p, stride, cols, is_far, alpha, add, add_stride, residual, clamp, next };
                         let (slice, later) = ((s, k0, kc), block.end - panels.end);
-                        let tiles = TilesOf { rows, panels, slice, b, step, later };
+                        let tiles = TilesOf { rows, panels, slice, b, step, behind, later };
                         // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
                         unsafe { left.multiply(kernels, tiles, out) }
                     }

@@ -1,6 +1,7 @@
 //! The number types a product is computed in, and the element types it is read from and written to.
 
 use super::kernel::{Kernels, f32_kernels, f64_kernels, plain_kernels, wide_kernels};
+use super::{Mat, Packed};
 use crate::scratch::Plain;
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use num_complex::Complex;
@@ -155,6 +156,10 @@ pub trait Multiply: Plain {
     fn widen(x: &[Self], y: &mut [Self::Acc]);
     /// Rounds to nearest, ties to even; the slices have one length.
     fn narrow(x: &[Self::Acc], y: &mut [Self]);
+    /// Packs a `k×n` matrix for the right side, whose numbers take no more room than they do.
+    fn packed_right(k: usize, n: usize, b: Mat<'_, Self>) -> Packed<Self::Acc> {
+        Packed::rhs(k, n, b)
+    }
     /// Converts one number exactly.
     fn widen_one(self) -> Self::Acc {
         let mut y = [Self::Acc::ZERO];
@@ -188,6 +193,9 @@ macro_rules! half {
             }
             fn narrow(x: &[f32], y: &mut [Self]) {
                 y.convert_from_f32_slice(x);
+            }
+            fn packed_right(k: usize, n: usize, b: Mat<'_, Self>) -> Packed<f32> {
+                Packed::narrow(k, n, b)
             }
         }
     )*};

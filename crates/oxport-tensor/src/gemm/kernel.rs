@@ -10,6 +10,7 @@
 //! inlined, every intrinsic in it is a call.
 
 use super::Compute;
+use super::halves::Stored;
 use super::lane::{Lane, Plain, WithHalf};
 use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
@@ -148,7 +149,10 @@ macro_rules! entry {
             /// The table of one lane; handed out only where the CPU has the features.
             pub(super) struct Table<L>(std::marker::PhantomData<L>);
 
-            impl<L: Lane> Table<L> {
+            impl<L: Lane> Table<L>
+            where
+                L::T: Stored<L>,
+            {
                 const HAS_HALF: bool = L::Half::N < L::N;
                 const MICRO: &'static [[Micro<L::T>; 4]] = &[$([
                     micro::<L::Half, $mr, 1>,
@@ -236,9 +240,12 @@ macro_rules! entry {
             /// # Safety
             /// As [`stream_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn stream<L: Lane>(k: usize, a: *const L::T, b: *const L::T, c: *mut L::T) {
+            unsafe fn stream<L: Lane>(k: usize, a: *const L::T, b: *const L::T, c: *mut L::T)
+            where
+                L::T: Stored<L>,
+            {
                 // SAFETY: the contract is passed on.
-                unsafe { stream_body::<L>(k, a, b, c) }
+                unsafe { stream_body::<L, L::T>(k, a, b, c) }
             }
             /// # Safety
             /// As [`transpose_body`]; the CPU has the features.

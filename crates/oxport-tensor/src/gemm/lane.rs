@@ -55,6 +55,14 @@ pub(super) unsafe trait Lane: Copy {
 #[derive(Clone, Copy)]
 pub(super) struct Plain<T, const N: usize>([T; N]);
 
+impl<T, const N: usize> Plain<T, N> {
+    /// These numbers.
+    #[inline(always)]
+    pub(super) fn of(numbers: [T; N]) -> Self {
+        Plain(numbers)
+    }
+}
+
 // SAFETY: plain array accesses of exactly `N` or `n` elements, no CPU feature needed.
 unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
     type T = T;

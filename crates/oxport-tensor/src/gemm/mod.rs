@@ -21,6 +21,7 @@ mod block;
 mod element;
 mod few_rows;
 mod grid;
+mod halves;
 mod kernel;
 mod lane;
 mod line_bodies;

@@ -6,7 +6,7 @@
 //! Invariant: an element is the same chain of multiply-adds, in the same slices of k, as in a tile.
 
 use super::block::{One, Operand};
-use super::pack::{Cols, slices};
+use super::pack::{Cols, PanelsRef, slices};
 use super::part::Part;
 use super::tile::TileOut;
 use super::{Compute, Multiply};
@@ -19,7 +19,7 @@ const MAX_ROWS: usize = 4;
 const DOT_COLUMNS: usize = 64;
 const SUM_COLUMNS: usize = 2048;
 /// Packed panels that are read at once: so many streams read memory faster than one.
-const STREAMS: usize = 4;
+pub(super) const STREAMS: usize = 4;
 
 /// How the sums of a slice are made.
 #[derive(Clone, Copy)]
@@ -110,28 +110,32 @@ impl<'a, A> Rows<'a, A> {
 }
 
 /// `out[j]` = the row's slice times column `cols.start + j` of packed panels, for whole panels.
-fn stream<A: Compute>(rows: Rows<'_, A>, slice: (usize, usize), b: &[A], all: Cols, cols: Range<usize>, out: &mut [A]) {
+fn stream<A: Compute>(
+    rows: Rows<'_, A>,
+    slice: (usize, usize),
+    b: PanelsRef<'_, A>,
+    all: Cols,
+    cols: Range<usize>,
+    out: &mut [A],
+) {
     let kernels = A::kernels();
     let (a, kc, step) = (rows.row(0, slice), slice.1, kernels.cols());
-    let panel = |j: usize| &b[all.offset(slice.0, kc, j)..][..kc * all.step(j)];
+    let mut widened = b.room(kc * step);
     let (mut j, end) = (cols.start / step, cols.end.div_ceil(step));
     while j < end {
-        let first = panel(j);
+        let first = all.offset(slice.0, kc, j);
         let to = &mut out[j * step - cols.start..];
         if j + STREAMS <= end && all.step(j + STREAMS - 1) == step {
-            let b = &b[all.offset(slice.0, kc, j)..][..STREAMS * kc * step];
-            assert!(to.len() >= STREAMS * step, "law: sums of whole panels have room");
-            // SAFETY: four whole panels of kc steps follow each other in `b`, `a` has kc numbers, `to` room for their
-            // columns.
-            unsafe { (kernels.stream)(kc, a.as_ptr(), b.as_ptr(), to.as_mut_ptr()) }
+            b.stream(first, a, to);
             j += STREAMS;
         } else {
             let (step, width) = (all.step(j), all.len(j));
+            let panel = b.numbers(first, kc * step, &mut widened);
             let kernel = kernels.micro[0][kernels.shape(width)];
             assert!(to.len() >= width, "law: sums of a panel have room");
-            let out = TileOut::new(to.as_mut_ptr(), width, width, b.as_ptr());
-            // SAFETY: `first` holds kc steps of the panel, `a` kc numbers; the tile is one row of `width` numbers.
-            unsafe { kernel(kc, a.as_ptr(), first.as_ptr(), step, &out) }
+            let out = TileOut::new(to.as_mut_ptr(), width, width, panel.as_ptr());
+            // SAFETY: `panel` holds kc steps, `a` kc numbers; the tile is one row of `width` numbers.
+            unsafe { kernel(kc, a.as_ptr(), panel.as_ptr(), step, &out) }
             j += 1;
         }
     }

@@ -3,6 +3,7 @@
 //! Invariants: those of [`super::kernel`]: an element is one chain of multiply-adds in the order of k, and a body has
 //! no closures.
 
+use super::halves::Stored;
 use super::lane::Lane;
 
 /// The first `n` numbers, at most a register; zeros behind them.
@@ -73,7 +74,7 @@ pub(super) unsafe fn dot_body<L: Lane, const R: usize>(
 }
 
 #[inline(always)]
-pub(super) unsafe fn stream_body<L: Lane>(k: usize, a: *const L::T, b: *const L::T, c: *mut L::T) {
+pub(super) unsafe fn stream_body<L: Lane, S: Stored<L>>(k: usize, a: *const L::T, b: *const S, c: *mut L::T) {
     // SAFETY: the caller gives k numbers in `a`, four panels of k steps of two registers in `b`, and eight registers in
     // `c`.
     unsafe {
@@ -82,8 +83,8 @@ pub(super) unsafe fn stream_body<L: Lane>(k: usize, a: *const L::T, b: *const L:
             let s = L::splat(*a.add(p));
             for (i, sums) in acc.iter_mut().enumerate() {
                 let b = b.add((i * k + p) * 2 * L::N);
-                sums[0] = s.mul_add(L::load(b), sums[0]);
-                sums[1] = s.mul_add(L::load(b.add(L::N)), sums[1]);
+                sums[0] = s.mul_add(S::load(b), sums[0]);
+                sums[1] = s.mul_add(S::load(b.add(L::N)), sums[1]);
             }
         }
         for (i, sum) in acc.into_iter().flatten().enumerate() {

@@ -10,7 +10,9 @@
 //! Invariants: rows are shared out evenly (panels differ by one row at most) and not padded; columns fill panels of two
 //! registers and the last panel is padded with zeros to a whole register.
 
+use super::halves::{self, Half, Narrow};
 use super::kernel::Kernels;
+use super::narrow::STREAMS;
 use super::panels::Panels;
 use super::{Compute, Mat, Multiply, extent};
 use crate::parallel::for_chunks;
@@ -26,7 +28,69 @@ pub struct Packed<T> {
     pub(super) major: usize,
     pub(super) k: usize,
     pub(super) side: Side,
-    data: Panels<T>,
+    data: Data<T>,
+}
+
+enum Data<T> {
+    Wide(Panels<T>),
+    Narrow(Box<dyn Narrow<T>>),
+}
+
+/// The panels of an operand, in the computing type or a narrower one.
+#[derive(Clone, Copy)]
+pub(super) enum PanelsRef<'a, T> {
+    Wide(&'a [T]),
+    Narrow(&'a dyn Narrow<T>),
+}
+
+impl<'a, T: Compute> PanelsRef<'a, T> {
+    /// Room for so many numbers, if they have to be widened.
+    pub(super) fn room(&self, count: usize) -> Scratch {
+        Scratch::take::<T>(if matches!(self, PanelsRef::Wide(_)) { 0 } else { count })
+    }
+
+    /// `count` numbers from number `first` on, whole registers, perhaps in this room for them.
+    #[inline]
+    pub(super) fn numbers<'b>(self, first: usize, count: usize, room: &'b mut Scratch) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        match self {
+            PanelsRef::Wide(panels) => &panels[first..][..count],
+            PanelsRef::Narrow(panels) => {
+                let room = room.slice::<T>(count);
+                panels.widen(first..first + count, room);
+                room
+            }
+        }
+    }
+
+    /// Where a number is stored, to ask for it.
+    #[inline]
+    pub(super) fn place(self, at: usize) -> *const T {
+        match self {
+            PanelsRef::Wide(panels) => panels.as_ptr().wrapping_add(at),
+            PanelsRef::Narrow(panels) => panels.place(at),
+        }
+    }
+
+    /// A row times the four whole panels of `a.len()` steps that begin at number `first`, into the start of `c`.
+    ///
+    /// # Panics
+    /// If they do not lie in their slices.
+    pub(super) fn stream(self, first: usize, a: &[T], c: &mut [T]) {
+        let (kernels, k) = (T::kernels(), a.len());
+        let columns = STREAMS * kernels.cols();
+        match self {
+            PanelsRef::Wide(panels) => {
+                let b = &panels[first..][..k * columns];
+                assert!(c.len() >= columns, "law: sums of whole panels have room");
+                // SAFETY: four whole panels of k steps follow each other in `b`, `c` has room for their columns.
+                unsafe { (kernels.stream)(k, a.as_ptr(), b.as_ptr(), c.as_mut_ptr()) }
+            }
+            PanelsRef::Narrow(panels) => panels.stream(first, a, c),
+        }
+    }
 }
 
 /// Which operand a packed matrix can be.
@@ -36,58 +100,75 @@ pub(super) enum Side {
     Right,
 }
 
+impl Packed<f32> {
+    /// As [`Packed::rhs`], where numbers stay as they are stored.
+    pub(super) fn narrow<S: Half>(k: usize, n: usize, b: Mat<'_, S>) -> Self {
+        Packed { major: n, k, side: Side::Right, data: Data::Narrow(halves::pack(k, n, b)) }
+    }
+}
+
 impl<T: Compute> Packed<T> {
     /// Packs an `m×k` matrix for the left side.
     pub fn lhs<S: Multiply<Acc = T>>(m: usize, k: usize, a: Mat<'_, S>) -> Self {
-        Self::new(Side::Left, m, k, a.data, a.rows, a.cols)
+        let source = Source { data: a.data, major: a.rows, k: a.cols };
+        Packed { major: m, k, side: Side::Left, data: Data::Wide(panels::<T, S>(Side::Left, m, k, source)) }
     }
 
     /// Packs a `k×n` matrix for the right side.
     pub fn rhs<S: Multiply<Acc = T>>(k: usize, n: usize, b: Mat<'_, S>) -> Self {
-        Self::new(Side::Right, n, k, b.data, b.cols, b.rows)
+        let source = Source { data: b.data, major: b.cols, k: b.rows };
+        Packed { major: n, k, side: Side::Right, data: Data::Wide(panels::<T, S>(Side::Right, n, k, source)) }
     }
 
-    fn new<S: Multiply<Acc = T>>(
-        side: Side,
-        major: usize,
-        k: usize,
-        data: &[S],
-        major_stride: usize,
-        k_stride: usize,
-    ) -> Self {
-        let fits = extent([(major, major_stride), (k, k_stride)]).is_some_and(|e| e <= data.len());
-        assert!(fits, "law: a packed matrix is within its slice");
-        let kernels = T::kernels();
-        let (rows, cols) = (Rows::new(major, kernels), Cols::new(major, kernels));
-        let total = k * if side == Side::Left { major } else { cols.padded() };
-        let mut out = Panels::filled(T::ZERO, total);
-        let panels = if side == Side::Left { rows.panels } else { cols.panels };
-        let mut jobs = Vec::with_capacity(panels * k.div_ceil(T::K_BLOCK));
-        let mut rest = out.get_mut();
-        for (k0, kc) in slices::<T>(k) {
-            for i in 0..panels {
-                let (first, members, step) = match side {
-                    Side::Left => (rows.start(i), rows.len(i), rows.len(i)),
-                    Side::Right => (cols.start(i), cols.len(i), cols.step(i)),
-                };
-                let (panel, tail) = rest.split_at_mut(kc * step);
-                rest = tail;
-                jobs.push((first, members, k0, kc, panel, step));
-            }
+    pub(super) fn panels(&self) -> PanelsRef<'_, T> {
+        match &self.data {
+            Data::Wide(panels) => PanelsRef::Wide(panels.get()),
+            Data::Narrow(panels) => PanelsRef::Narrow(&**panels),
         }
-        let per_task = (PARALLEL_PACK / (total / jobs.len().max(1)).max(1)).max(1);
-        for_chunks(&mut jobs, 1, per_task, |_, job| {
-            let [(first, members, k0, kc, panel, step)] = job else { return };
-            let from = &data[*first * major_stride + *k0 * k_stride..];
-            let source = Source { data: from, major: major_stride, k: k_stride };
-            pack_panel(kernels, source, *members, *kc, panel, *step);
-        });
-        Packed { major, k, side, data: out }
     }
 
+    /// The panels of an operand that [`Packed::narrow`] did not make.
     pub(super) fn data(&self) -> &[T] {
-        self.data.get()
+        match self.panels() {
+            PanelsRef::Wide(panels) => panels,
+            PanelsRef::Narrow(_) => unreachable!("law: a narrow operand is the right one of a product"),
+        }
     }
+}
+
+/// The panels of `major` rows or columns for products of `T`, in the type that `S` is computed in.
+pub(super) fn panels<T: Compute, S: Multiply>(
+    side: Side,
+    major: usize,
+    k: usize,
+    source: Source<'_, S>,
+) -> Panels<S::Acc> {
+    let fits = extent([(major, source.major), (k, source.k)]).is_some_and(|e| e <= source.data.len());
+    assert!(fits, "law: a packed matrix is within its slice");
+    let (rows, cols) = (Rows::new(major, T::kernels()), Cols::new(major, T::kernels()));
+    let total = k * if side == Side::Left { major } else { cols.padded() };
+    let mut out = Panels::filled(S::Acc::ZERO, total);
+    let panels = if side == Side::Left { rows.panels } else { cols.panels };
+    let mut jobs = Vec::with_capacity(panels * k.div_ceil(T::K_BLOCK));
+    let mut rest = out.get_mut();
+    for (k0, kc) in slices::<T>(k) {
+        for i in 0..panels {
+            let (first, members, step) = match side {
+                Side::Left => (rows.start(i), rows.len(i), rows.len(i)),
+                Side::Right => (cols.start(i), cols.len(i), cols.step(i)),
+            };
+            let (panel, tail) = rest.split_at_mut(kc * step);
+            rest = tail;
+            jobs.push((first, members, k0, kc, panel, step));
+        }
+    }
+    let per_task = (PARALLEL_PACK / (total / jobs.len().max(1)).max(1)).max(1);
+    for_chunks(&mut jobs, 1, per_task, |_, job| {
+        let [(first, members, k0, kc, panel, step)] = job else { return };
+        let data = &source.data[*first * source.major + *k0 * source.k..];
+        pack_panel(S::Acc::kernels(), Source { data, ..source }, *members, *kc, panel, *step);
+    });
+    out
 }
 
 /// A right operand that exists only as panels, made while the product runs.

@@ -83,7 +83,9 @@ pub(super) struct TilesOf<'a, T> {
     pub(super) slice: (usize, usize, usize),
     pub(super) b: &'a [T],
     pub(super) step: usize,
-    /// Row panels that come after these before the next panel of B.
+    /// Where the next panel of B is stored.
+    pub(super) behind: *const T,
+    /// Row panels that come after these before it.
     pub(super) later: usize,
 }
 
@@ -109,11 +111,10 @@ impl<'a, T: Compute> Block<'a, T> {
     /// # Safety
     /// The tiles lie where it says, and what is added to.
     pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tiles: TilesOf<'_, T>, mut out: TileOut<T>) {
-        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, later } = tiles;
+        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, behind, later } = tiles;
         let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
         let fits = kc == 0 || b.len() >= (kc - 1) * step + out.cols.next_multiple_of(kernels.lanes);
         assert!(fits, "law: a panel has the steps of its slice");
-        let behind = b.as_ptr_range().end;
         match self {
             Block::Packed(a) => {
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];

@@ -213,23 +213,23 @@ impl PackedMatrix {
         let (k, n, strides) = (sizes[lead], sizes[lead + 1], counts(b.strides())?);
         dispatch!(arith b.dtype(), |T| {
             let count = sizes[..lead].iter().product::<usize>();
-            let bytes = [count, k, n, size_of::<<T as Multiply>::Acc>()].into_iter().fold(1, usize::saturating_mul);
+            let bytes = [count, k, n, size_of::<T>()].into_iter().fold(1, usize::saturating_mul);
             crate::memory::admit(bytes)?;
             let (data, steps) = (b.span::<T>()?, row_major(&sizes[..lead]));
             let first = |i: usize| (0..lead).map(|d| i / steps[d] % sizes[d] * strides[d]).sum::<usize>();
-            let pack = |i| Packed::rhs(k, n, Mat::new(&data[first(i)..], strides[lead], strides[lead + 1]));
+            let pack = |i| T::packed_right(k, n, Mat::new(&data[first(i)..], strides[lead], strides[lead + 1]));
             let packed: Vec<Packed<<T as Multiply>::Acc>> = (0..count).map(pack).collect();
             Ok(PackedMatrix { dtype: b.dtype(), sizes, packed: Box::new(packed) })
         })
     }
 
-    /// As [`PackedMatrix::new`], where that pays for an operand of many products: of single or double precision (others
-    /// would take more room than they do), large enough to fill panels, with every element in a place of its own.
+    /// As [`PackedMatrix::new`], where that pays for an operand of many products: of floats, large enough to fill panels,
+    /// with every element in a place of its own.
     ///
     /// # Errors
     /// As there.
     pub fn of_constant(b: &Tensor) -> Result<Option<PackedMatrix>> {
-        let pays = matches!(b.dtype(), DType::F32 | DType::F64)
+        let pays = matches!(b.dtype(), DType::F32 | DType::F64 | DType::BF16 | DType::F16)
             && b.rank() >= 2
             && b.sizes()[b.rank() - 2..].iter().all(|&s| s >= LEAST_PACKED as i64)
             && b.sizes().iter().zip(b.strides()).all(|(&size, &stride)| size == 1 || stride != 0);
@@ -245,12 +245,12 @@ impl PackedMatrix {
         self.dtype
     }
 
-    /// The panels, for products of `T`.
+    /// The panels, for products that are computed in the same type as those of `T`.
     ///
     /// # Errors
-    /// They are those of another dtype.
+    /// They are for those of another type.
     pub fn panels<T: Element + Multiply>(&self) -> Result<&[Packed<T::Acc>]> {
-        let packed = self.packed.downcast_ref::<Vec<Packed<T::Acc>>>().filter(|_| self.dtype == T::DTYPE);
+        let packed = self.packed.downcast_ref::<Vec<Packed<T::Acc>>>();
         let packed =
             packed.ok_or_else(|| Error::invalid(format!("a packed {} in a product of {}", self.dtype, T::DTYPE)));
         packed.map(|packed| &packed[..])

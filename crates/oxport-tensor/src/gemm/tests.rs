@@ -194,6 +194,40 @@ fn packed_operands_and_the_hook() {
     assert!(plain.iter().zip(&packed).all(|(x, y)| x.max(0.0) + 1.0 == *y));
 }
 
+/// Panels of halves give the bits of the matrix that they were made of: a row by itself, tiles, several blocks of rows.
+#[test]
+fn narrow_panels_give_the_same_bits() {
+    fn check<S: Sample>((m, n, k): (usize, usize, usize)) {
+        let noise = |n: usize, seed: usize| -> Vec<S> {
+            (0..n).map(|i| S::of((i * 7919 + seed) as i64 % 1009 - 500)).collect()
+        };
+        let (a, b) = (noise(m * k, 13), noise(k * n, 29));
+        let b = Mat::new(&b[..], 1, k);
+        let packed = [S::packed_right(k, n, b)];
+        let run = |right: Rhs<'_, S>, threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+            let mut c = vec![S::of(0); m * n];
+            let mut p = Product::new(m, n, k, Mat::new(&a, k, 1), b);
+            p.b = right;
+            pool.install(|| gemm(&p, MatMut { data: &mut c, rows: n, cols: 1 }));
+            c
+        };
+        let expected = run(Rhs::Strided(b), 1);
+        for threads in [1, 3] {
+            assert!(run(Rhs::Packed(&packed), threads) == expected, "{m}x{n}x{k}, {threads} threads");
+        }
+    }
+    let sizes: &[_] = if cfg!(miri) {
+        &[(1, 70, 9), (5, 19, 9)]
+    } else {
+        &[(1, 300, 401), (1, 33, 7), (3, 70, 401), (16, 24, 40), (31, 77, 800), (300, 40, 50), (20, 300, 390)]
+    };
+    for &size in sizes {
+        check::<bf16>(size);
+        check::<f16>(size);
+    }
+}
+
 /// The chain of multiply-adds that every algorithm is, for `start + alpha·A·B`.
 fn chain(a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32, k: usize, start: Option<f32>, alpha: f32) -> f32 {
     let fused = cfg!(not(miri)) && crate::simd::level() != crate::simd::Level::Base;

@@ -4,12 +4,13 @@ use smallvec::SmallVec;
 
 use super::cast::{ConvertRow, row_function, stop_over};
 use super::walk::{Access, RowFn};
+use crate::scratch::Scratch;
 use crate::{DType, Error, Result};
 
-/// Elements that are converted at a time: small enough for the stack and the first-level cache.
+/// Elements that are converted at a time: small enough for the first-level cache.
 const CHUNK: usize = 512;
-/// The largest element.
-type Unit = [u64; 2];
+/// Bytes of the largest element.
+const LARGEST: usize = 16;
 
 /// How each operand's rows become what the loop computes in, and back.
 pub(super) struct Converted {
@@ -19,6 +20,8 @@ pub(super) struct Converted {
 struct Operand {
     /// Bytes per element of the tensor.
     size: usize,
+    /// Bytes per element that the loop computes in.
+    computed: usize,
     before: Option<ConvertRow>,
     after: Option<ConvertRow>,
     converts: bool,
@@ -36,6 +39,7 @@ impl Converted {
             let converts = own != compute;
             Ok(Operand {
                 size: own.size(),
+                computed: compute.size(),
                 before: if converts && reads { Some(find(own, compute)?) } else { None },
                 after: if converts && writes { Some(find(compute, own)?) } else { None },
                 converts,
@@ -49,18 +53,25 @@ impl Converted {
     /// # Safety
     /// The pointers are valid for `len` elements of the tensors' own dtypes, and outputs may be written.
     pub(super) unsafe fn call(&self, len: usize, pointers: &[*mut u8], row: RowFn<'_>) {
-        // Zero is a valid value of every element type, so output rows may be handed out before they are written.
         let count = self.operands.iter().filter(|x| x.converts).count();
-        let mut buffers: SmallVec<[[Unit; CHUNK]; 2]> = (0..count).map(|_| [[0; 2]; CHUNK]).collect();
+        let bytes = CHUNK * LARGEST;
+        let mut buffers = Scratch::take::<u8>(count * bytes);
+        let buffers = buffers.slice::<u8>(count * bytes);
         let mut chunk = SmallVec::<[*mut u8; 4]>::new();
         for first in (0..len).step_by(CHUNK) {
             let n = CHUNK.min(len - first);
-            let mut free = buffers.iter_mut();
+            let mut free = buffers.chunks_exact_mut(bytes);
             chunk.clear();
             for (x, &pointer) in self.operands.iter().zip(pointers) {
                 let own = pointer.wrapping_add(first * x.size);
                 let buffer = if x.converts { free.next() } else { None };
-                chunk.push(buffer.map_or(own, |b| b.as_mut_ptr().cast()));
+                chunk.push(buffer.map_or(own, |buffer| {
+                    if x.before.is_none() {
+                        // A valid value of every element type: a row may be handed out before it is written.
+                        buffer[..n * x.computed].fill(0);
+                    }
+                    buffer.as_mut_ptr()
+                }));
                 if let (Some(before), Some(&buffer)) = (x.before, chunk.last()) {
                     // SAFETY: `n` own elements exist by the contract, and a buffer holds `CHUNK` of any type.
                     unsafe { before(own, buffer, n) };
