@@ -1,4 +1,4 @@
-//! Products with constant weights: GFLOP/s of few rows, GB/s of one row, beside the limits of one core.
+//! Products with constant weights: GFLOP/s of few rows, GB/s of the weight (as if of f32) up to four, beside the limits of one core.
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench products
@@ -6,7 +6,8 @@
 //!
 //! The least time of many runs on one thread: on a busy machine the only figure that says something.
 
-use oxport_tensor::gemm::{Mat, MatMut, Packed, Product, Rhs, gemm};
+use half::bf16;
+use oxport_tensor::gemm::{Mat, MatMut, Multiply, Packed, Product, Rhs, gemm};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -43,13 +44,17 @@ fn least(mut f: impl FnMut()) -> Duration {
 fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     pool.install(|| {
-        println!("{:>16} {:>24} {:>24} {:>24}", "m x n x k", "packed", "weight [n, k]", "weight [k, n]");
+        let titles = ["packed", "weight [n, k]", "weight [k, n]", "packed bf16"];
+        println!("{:>16} {}", "m x n x k", titles.map(|title| format!("{title:>24}")).join(" "));
         for &(m, n, k) in SHAPES {
             let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
             let (a, b, mut c) = (noise(m * k), noise(k * n), vec![0.0; m * n]);
             let packed = [Packed::rhs(k, n, Mat::new(&b[..], 1, k))];
+            let halves: Vec<bf16> = b.iter().map(|&x| bf16::from_f32(x)).collect();
+            let narrow = [bf16::packed_right(k, n, Mat::new(&halves[..], 1, k))];
+            let [by_columns, by_rows] = [(1, k), (n, 1)].map(|(rows, cols)| Rhs::Strided(Mat::new(&b, rows, cols)));
             let mut line = format!("{:>16}", format!("{m}x{n}x{k}"));
-            for b in [Rhs::Packed(&packed), Rhs::Strided(Mat::new(&b, 1, k)), Rhs::Strided(Mat::new(&b, n, 1))] {
+            for b in [Rhs::Packed(&packed), by_columns, by_rows, Rhs::Packed(&narrow)] {
                 let mut product = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&[][..], 0, 0));
                 product.b = b;
                 let time = least(|| gemm(&product, MatMut { data: black_box(&mut c), rows: n, cols: 1 }));
