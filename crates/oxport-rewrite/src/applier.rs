@@ -6,12 +6,14 @@
 use crate::applied::{Application, Applied};
 use crate::compute::{self, compute};
 use crate::forms::{Form, Forms, Search};
-use crate::kind::{Differs, difference};
+use crate::kind::{Differs, Kind, difference};
+use crate::matching::PARTS;
 use crate::rule::Rule;
 use crate::term::Term;
 use crate::typing::{Graph, Typing, add};
-use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
+use egg::{Applier, ENodeOrVar, Id, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -67,7 +69,7 @@ impl Rule {
     /// # Panics
     /// The right side has a variable that the left side has not.
     pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
-        let applier = Typed { forms: forms.clone(), rule: *self };
+        let applier = Typed { forms: forms.clone(), rule: *self, name: self.name.into() };
         Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
     }
 }
@@ -93,12 +95,13 @@ pub(crate) enum Obstacle {
 pub(crate) struct Typed {
     forms: Arc<Forms>,
     rule: Rule,
+    name: Symbol,
 }
 
 impl Typed {
     /// The rule, as it is applied for a registry.
     pub fn of(rule: Rule, registry: &Registry) -> Typed {
-        Typed { forms: rule.forms(registry), rule }
+        Typed { forms: rule.forms(registry), rule, name: rule.name.into() }
     }
 
     /// The rule itself.
@@ -127,18 +130,21 @@ impl Typed {
         subst: &Subst,
         form: usize,
     ) -> Result<(Id, Vec<Id>), Obstacle> {
-        let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
+        let form = self.form(form);
+        let at = |name: &str| form.at(subst, name);
         if let Some(number) = self.rule.when.iter().position(|c| !c.holds(graph, &at)) {
             return Err(Obstacle::Condition(number));
         }
         let mut computed = Vec::new();
-        let right = &self.form(form).right;
-        let new = instantiate(graph, right, subst, class, &mut computed).map_err(Obstacle::Part)?;
+        let new = instantiate(graph, form, subst, class, &mut computed).map_err(Obstacle::Part)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain {
             return Err(Obstacle::Uncertain);
         }
-        match difference(&graph.analysis.types.env, &left.kind, &right.kind) {
+        // What is stored once is compared first.
+        let is_same = left.kind == right.kind && matches!(*left.kind, Kind::Value(_));
+        let differs = || difference(&graph.analysis.types.env, &left.kind, &right.kind);
+        match if is_same { None } else { differs() } {
             Some(differs) => Err(Obstacle::Type(new, differs)),
             None => Ok((new, computed)),
         }
@@ -154,12 +160,11 @@ impl Typed {
         if graph.find(class) == graph.find(new) || !graph.analysis.fuel.allows_one() {
             return Some(false);
         }
-        let rule = Symbol::from(self.rule.name);
-        graph.union_trusted(class, new, rule);
-        graph.analysis.fuel.count(rule);
+        graph.union_trusted(class, new, self.name);
+        graph.analysis.fuel.count(self.name);
         if let Some(log) = &mut graph.analysis.log {
             let form = self.form(form);
-            log.push(Applied::rule(rule, (&form.left.ast, &form.right.ast), subst, computed));
+            log.push(Applied::rule(self.name, (&form.left.ast, &form.right.ast), subst, computed));
         }
         Some(true)
     }
@@ -196,23 +201,17 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     }
 }
 
-/// Adds a pattern's term; an error is the place of a part that is ill-typed. `whole` is the class that it is to be
+/// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that it is to be
 /// equal to; what functions gave is appended to `computed`.
-fn instantiate(
-    graph: &mut Graph<'_>,
-    pattern: &Pattern<Term>,
-    subst: &Subst,
-    whole: Id,
-    computed: &mut Vec<Id>,
-) -> Result<Id, Id> {
-    let mut ids: Vec<Id> = Vec::with_capacity(pattern.ast.as_ref().len());
-    for (place, node) in pattern.ast.as_ref().iter().enumerate() {
+fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, computed: &mut Vec<Id>) -> Result<Id, Id> {
+    let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
+    for (place, (node, &is_function)) in form.right.ast.as_ref().iter().zip(&form.is_function).enumerate() {
         let id = match node {
             ENodeOrVar::Var(v) => subst.get(*v).copied(),
             ENodeOrVar::ENode(term) => {
                 let term = egg::Language::map_children(term.clone(), |k| ids[usize::from(k)]);
                 match &term {
-                    Term::Op(name, kids) if name.as_str().starts_with('@') => {
+                    Term::Op(name, kids) if is_function => {
                         let value = compute(graph, name.as_str(), kids, whole);
                         computed.extend(value);
                         value

@@ -12,7 +12,7 @@
 //! Laws: prices are integers (picoseconds), so sums do not depend on an order; an operator without a kernel costs what
 //! it is made of; what is computed before the first call is free, but for the bytes that are stored.
 
-use crate::interned::{Call, PerCall};
+use crate::interned::{CallRef, PerCall};
 use crate::term::{Term, written};
 use crate::typing::{Graph, Kind};
 use egg::{Id, Language};
@@ -104,18 +104,18 @@ impl Model {
         let nanoseconds = if data.is_static {
             STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
         } else {
-            let kinds = kids.iter().chain([&class]).map(|id| graph[*id].data.kind.clone());
-            let own = noted.of((*name, kinds.collect()), |call| self.own(graph, call));
+            let kinds = kids.iter().chain([&class]).map(|id| &graph[*id].data.kind);
+            let own = noted.of(CallRef { op: *name, kinds: kinds.collect() }, |call| self.own(graph, call));
             own + self.part(graph, term, class)
         };
         (nanoseconds * 1e3).min(1e17) as u64
     }
 
     /// What a call costs wherever it is, in nanoseconds.
-    fn own(&self, graph: &Graph<'_>, (name, kinds): &Call) -> f64 {
+    fn own(&self, graph: &Graph<'_>, CallRef { op: name, kinds }: &CallRef<'_>) -> f64 {
         let types = &graph.analysis.types;
         let op = types.registry.op(name.as_str());
-        let kinds: Vec<&Kind> = kinds.iter().map(|kind| &**kind).collect();
+        let kinds: Vec<&Kind> = kinds.iter().map(|kind| &***kind).collect();
         let (result, kids) = kinds.split_last().expect("law: a call has a result");
         let own = match op.def().map(|def| &def.kernel) {
             // A step of the plan has all its results at hand.

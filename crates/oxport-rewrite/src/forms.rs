@@ -10,11 +10,12 @@
 //! side needs; forms are listed in a fixed order.
 
 use crate::family::{self, is_family};
+use crate::matching::is_function;
 use crate::rule::Rule;
 use crate::rules;
 use crate::term::{Constant, Term};
 use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Symbol, Var};
+use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Symbol, Var};
 use oxport_ir::Registry;
 use std::sync::Arc;
 
@@ -25,6 +26,25 @@ pub struct Form {
     pub left: Pattern<Term>,
     /// What it is equal to.
     pub right: Pattern<Term>,
+    /// Whether each part of the right side is computed by a function.
+    pub(crate) is_function: Vec<bool>,
+    /// The variables, with their names in conditions.
+    names: Vec<(String, Var)>,
+}
+
+impl Form {
+    fn of(left: PatternAst<Term>, right: PatternAst<Term>) -> Form {
+        let (left, right) = (Pattern::new(left), Pattern::new(right));
+        let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
+        let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
+        let is_function = right.ast.as_ref().iter().map(is_function).collect();
+        Form { names: left.vars().into_iter().map(name).collect(), left, right, is_function }
+    }
+    /// What a variable stands for, by its name in conditions.
+    pub(crate) fn at(&self, subst: &Subst, name: &str) -> Option<Id> {
+        let (_, var) = self.names.iter().find(|(known, _)| known == name)?;
+        subst.get(*var).copied()
+    }
 }
 
 /// The forms of a rule.
@@ -67,8 +87,7 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
             }
             orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
         }
-        forms
-            .extend(orders.into_iter().map(|ast| Form { left: Pattern::new(ast), right: Pattern::new(right.clone()) }));
+        forms.extend(orders.into_iter().map(|left| Form::of(left, right.clone())));
     }
     Ok(forms)
 }

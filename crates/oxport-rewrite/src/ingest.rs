@@ -135,7 +135,7 @@ fn call(
     let term = if op.is_getitem() {
         let (of, index) = node.getitem()?;
         let index = egraph.add(Term::Const(Constant::Int(index)));
-        Term::Op(registry.op("_operator::getitem").name().into(), Box::new([*class_of.get(&of)?, index]))
+        Term::Op(registry.op("_operator::getitem").name().into(), [*class_of.get(&of)?, index].into())
     } else {
         op.schema().filter(|s| !s.is_vararg)?;
         let bound = bind_with::<Build>(op, &node.args, &node.kwargs, &mut |id| {

@@ -4,7 +4,8 @@
 
 use crate::kind::Kind;
 use egg::Symbol;
-use rustc_hash::{FxHashMap, FxHashSet};
+use indexmap::{Equivalent, IndexMap};
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::fmt;
@@ -62,10 +63,27 @@ impl Kinds {
 }
 
 /// An operator, and the kinds of its arguments; of its result, too, where that is not computed.
-pub(crate) type Call = (Symbol, SmallVec<[Interned; 6]>);
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Call {
+    pub op: Symbol,
+    pub kinds: Vec<Interned>,
+}
+
+/// A call that is looked up.
+#[derive(Hash)]
+pub(crate) struct CallRef<'a> {
+    pub op: Symbol,
+    pub kinds: SmallVec<[&'a Interned; 8]>,
+}
+
+impl Equivalent<Call> for CallRef<'_> {
+    fn equivalent(&self, call: &Call) -> bool {
+        self.op == call.op && self.kinds.iter().copied().eq(&call.kinds)
+    }
+}
 
 /// Something that depends on the kinds of a call alone.
-pub(crate) struct PerCall<T>(RefCell<FxHashMap<Call, T>>);
+pub(crate) struct PerCall<T>(RefCell<IndexMap<Call, T, FxBuildHasher>>);
 
 impl<T: Clone> PerCall<T> {
     /// Nothing is known yet.
@@ -74,11 +92,12 @@ impl<T: Clone> PerCall<T> {
     }
 
     /// What is known of a call; else it is computed.
-    pub fn of(&self, call: Call, compute: impl FnOnce(&Call) -> T) -> T {
+    pub fn of(&self, call: CallRef<'_>, compute: impl FnOnce(&CallRef<'_>) -> T) -> T {
         if let Some(known) = self.0.borrow().get(&call) {
             return known.clone();
         }
         let computed = compute(&call);
+        let call = Call { op: call.op, kinds: call.kinds.into_iter().cloned().collect() };
         self.0.borrow_mut().insert(call, computed.clone());
         computed
     }

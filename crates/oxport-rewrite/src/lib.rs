@@ -25,6 +25,7 @@
 mod applied;
 mod applier;
 mod blocks;
+mod children;
 pub mod choice;
 mod compute;
 pub mod condition;

@@ -4,6 +4,7 @@
 use crate::term::Term;
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, PatternAst, Subst, Var};
+use smallvec::SmallVec;
 
 /// What a pattern matched.
 pub(crate) struct Match {
@@ -91,6 +92,21 @@ impl Matcher<'_, '_> {
             self.miss = Miss { matched, part, class, bound };
         }
     }
+}
+
+/// How many parts nearly all patterns have at most.
+pub(crate) const PARTS: usize = 16;
+
+/// The class of a pattern, if there is such a term; of one that computes nothing.
+pub(crate) fn class_of(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Option<Id> {
+    let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
+    for node in pattern.as_ref() {
+        ids.push(match node {
+            ENodeOrVar::Var(v) => *subst.get(*v)?,
+            ENodeOrVar::ENode(term) => graph.lookup(term.clone().map_children(|kid| ids[usize::from(kid)]))?,
+        });
+    }
+    ids.pop()
 }
 
 /// The classes of all parts of a pattern, where there are such terms; `computed` is what its functions gave, in order.

@@ -2,11 +2,11 @@
 
 use crate::term::Term;
 use egg::{Id, Language};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Some classes, by the operators of their terms.
 #[derive(Default)]
-pub(crate) struct Scope(HashMap<<Term as Language>::Discriminant, Vec<Id>>);
+pub(crate) struct Scope(FxHashMap<<Term as Language>::Discriminant, Vec<Id>>);
 
 impl Scope {
     /// Adds a class with these terms.

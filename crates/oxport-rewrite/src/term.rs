@@ -4,18 +4,20 @@
 //! are leaves; lists have a term of their own, so `cat`'s operands are `(list ?a ?b)`. In patterns the namespace
 //! `aten::` is left out; numbers, `None`, `True`, `False`, `'text'`, names of dtypes and memory formats are constants.
 
+pub use crate::children::Children;
 pub use crate::constant::Constant;
 pub(crate) use crate::constant::written;
 use egg::{Id, Language, Symbol};
 use std::cmp::Ordering;
+use std::num::NonZeroU32;
 
 /// A term. Terms are ordered by what they say: a symbol's own order is that in which names came up in the process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     /// A call, by the operator's name.
-    Op(Symbol, Box<[Id]>),
+    Op(Symbol, Children),
     /// A list of arguments.
-    List(Box<[Id]>),
+    List(Children),
     /// A constant.
     Const(Constant),
     /// The result of a node that is not rewritten, by its index in the graph.
@@ -53,15 +55,16 @@ impl PartialOrd for Term {
 }
 
 impl Language for Term {
-    type Discriminant = (u8, Option<Symbol>, usize);
+    /// In one word: it is hashed for every term of the e-graph whenever that is rebuilt.
+    type Discriminant = u64;
 
     fn discriminant(&self) -> Self::Discriminant {
         match self {
-            Term::Op(name, kids) => (0, Some(*name), kids.len()),
-            Term::List(kids) => (1, None, kids.len()),
-            Term::Const(_) => (2, None, 0),
-            Term::Leaf(_) => (3, None, 0),
-            Term::Own(..) => (4, None, 1),
+            Term::Op(name, kids) => discriminant_of_op(*name, kids.len()),
+            Term::List(kids) => 1 << LENGTH_BITS | length(kids.len()),
+            Term::Const(_) => 2 << LENGTH_BITS,
+            Term::Leaf(_) => 3 << LENGTH_BITS,
+            Term::Own(..) => 4 << LENGTH_BITS,
         }
     }
     fn matches(&self, other: &Self) -> bool {
@@ -86,6 +89,20 @@ impl Language for Term {
             Term::Const(_) | Term::Leaf(_) => &mut [],
         }
     }
+}
+
+/// The lower bits of a discriminant are the number of children; the upper ones say what it is.
+const LENGTH_BITS: u32 = 30;
+/// What is an operator has its number, and none of the kinds that are none.
+const OP_BIT: u64 = 1 << 63;
+
+fn length(children: usize) -> u64 {
+    children.min((1 << LENGTH_BITS) - 1) as u64
+}
+
+/// The discriminant of calls of an operator with so many arguments.
+pub(crate) fn discriminant_of_op(name: Symbol, arguments: usize) -> u64 {
+    OP_BIT | u64::from(NonZeroU32::from(name).get()) << LENGTH_BITS | length(arguments)
 }
 
 impl egg::FromOp for Term {

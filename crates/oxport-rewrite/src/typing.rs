@@ -7,7 +7,7 @@
 use crate::applied::{Application, Applied};
 use crate::fuel::Fuel;
 pub use crate::interned::Interned;
-use crate::interned::{Call, Kinds, PerCall};
+use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Types, is_folded, unbacked_of};
 use crate::scope::Scope;
@@ -70,14 +70,14 @@ impl<'r> Typing<'r> {
     }
 
     /// What a call yields; `None` if it is ill-typed.
-    fn call(&self, op: Symbol, kids: impl Iterator<Item = Interned>, recorded: &Kind) -> Option<Called> {
-        let compute = |(op, kids): &Call| {
-            let kids: Vec<&Kind> = kids.iter().map(|kid| &**kid).collect();
+    fn call<'a>(&self, op: Symbol, kids: impl Iterator<Item = &'a Interned>, recorded: &Kind) -> Option<Called> {
+        let compute = |CallRef { op, kinds }: &CallRef<'_>| {
+            let kids: Vec<&Kind> = kinds.iter().map(|kind| &***kind).collect();
             let call = self.types.call_as(op.as_str(), &kids, recorded)?;
             let is_folded = is_folded(&self.types.registry.op(op.as_str()), self.exact_folds);
             Some(Called { kind: self.kinds.intern(call.kind), is_certain: call.is_certain, is_folded })
         };
-        let call = (op, kids.collect());
+        let call = CallRef { op, kinds: kids.collect() };
         // What is read from data is called as it was recorded.
         if unbacked_of(recorded).is_empty() { self.calls.of(call, compute) } else { compute(&call) }
     }
@@ -109,7 +109,7 @@ pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option
         Term::Leaf(_) => return None,
         Term::Own(_, [kid]) => data(kid).clone(),
         Term::Op(name, kids) => {
-            let called = typing.call(*name, kids.iter().map(|k| data(k).kind.clone()), recorded)?;
+            let called = typing.call(*name, kids.iter().map(|k| &data(k).kind), recorded)?;
             let is_static = called.is_folded && kids.iter().all(|k| data(k).is_static);
             let is_certain = called.is_certain && kids.iter().all(|k| data(k).is_certain);
             Data { kind: called.kind, is_static, is_certain }

@@ -279,8 +279,8 @@ impl Search<'_> {
         matched: &Match,
     ) -> Found {
         let subst = &matched.subst;
-        let kind =
-            |graph: &Graph<'_>, v: &str| Some(graph[*subst.get(format!("?{v}").parse().ok()?)?].data.kind.clone());
+        let at = |name: &str| typed.form(form).at(subst, name);
+        let kind = |graph: &Graph<'_>, v: &str| Some(graph[at(v)?].data.kind.clone());
         let behind = Found::REFUSED + rule.when.len();
         let graph = &mut ingested.egraph;
         let (new, computed) = match typed.right_side(graph, class, subst, form) {
@@ -291,7 +291,6 @@ impl Search<'_> {
                 let variables = condition.variables();
                 let given = variables.iter().filter_map(|v| Some(format!("{v} is {}", kind(graph, v)?)));
                 lines.extend(given);
-                let at = |name: &str| subst.get(format!("?{name}").parse().ok()?).copied();
                 lines.extend(condition.unequal(&*graph, &at).map(|(a, b)| unequal(&a, &b)));
                 return Found::new(behind - number, Reason::Condition, lines);
             }

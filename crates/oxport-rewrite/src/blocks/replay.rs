@@ -3,30 +3,56 @@
 //! Law: what is replayed is found before anything is added, as a search finds its matches.
 
 use super::{Blocks, Class, Run};
+use crate::applied::Application;
 use crate::applier::Typed;
-use crate::matching::parts;
-use crate::term::Term;
+use crate::matching::class_of;
 use crate::typing::{Data, Graph};
-use egg::{Id, Language, PatternAst, Subst, Var};
+use egg::{Id, Language, Subst, Var};
+use oxport_ir::Registry;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
-/// The left side of a rule at a copy: its class, and what the variables stand for. In a graph that is not clean it may
-/// be missed.
-fn found(
-    graph: &Graph<'_>,
-    pattern: &PatternAst<Term>,
-    subst: &[(Var, Id)],
-    run: &Run,
-    copy: usize,
-) -> Option<(Id, Subst)> {
-    let mut at_copy = Subst::with_capacity(subst.len());
-    for &(var, id) in subst {
-        // As it was when it was matched: what is one class now may have been two.
-        at_copy.insert(var, run.image(id, copy)?);
+/// An application that is replayed.
+struct Replay<'a> {
+    application: &'a Application,
+    rule: Typed,
+    vars: Vec<Var>,
+    /// What the variables stand for, at one copy after the other.
+    subst: Subst,
+}
+
+impl<'a> Replay<'a> {
+    fn of(application: &'a Application, registry: &Registry) -> Replay<'a> {
+        let rule = Typed::of(application.rule, registry);
+        let vars = rule.form(application.form).left.vars();
+        Replay { application, rule, vars, subst: application.subst.clone() }
     }
-    let class = parts(graph, pattern, &|v| at_copy.get(v).copied(), &[]).pop().flatten()?;
-    Some((class, at_copy))
+
+    /// The left side at a copy, of which the variables stand for what is in these places. In a graph that is not clean
+    /// it may be missed.
+    fn find(&mut self, graph: &Graph<'_>, run: &Run, places: &[Place], copy: usize) -> Option<Id> {
+        for (var, place) in self.vars.iter().zip(places) {
+            self.subst.insert(*var, run.at_copy(*place, copy)?);
+        }
+        class_of(graph, &self.rule.form(self.application.form).left.ast, &self.subst)
+    }
+}
+
+/// A left side at a copy.
+struct Found {
+    /// Which application is replayed.
+    replay: usize,
+    run: usize,
+    copy: usize,
+    class: Id,
+}
+
+/// Which classes are in the place of one in the copies.
+#[derive(Clone, Copy)]
+enum Place {
+    /// The images of a class of the block, by its place.
+    Images(usize),
+    /// The class itself: the blocks have it in common.
+    Itself(Id),
 }
 
 impl Run {
@@ -37,9 +63,17 @@ impl Run {
 
     /// What is in the place of a class in a copy: itself, if the blocks have it in common.
     pub(super) fn image(&self, class: Id, copy: usize) -> Option<Id> {
-        match self.at.get(&class) {
-            Some(&i) => self.classes[i].images[copy],
-            None => Some(class),
+        self.at_copy(self.place(class), copy)
+    }
+
+    fn place(&self, class: Id) -> Place {
+        self.at.get(&class).map_or(Place::Itself(class), |&i| Place::Images(i))
+    }
+
+    fn at_copy(&self, place: Place, copy: usize) -> Option<Id> {
+        match place {
+            Place::Images(i) => self.classes[i].images[copy],
+            Place::Itself(class) => Some(class),
         }
     }
 
@@ -48,15 +82,18 @@ impl Run {
         for id in made {
             let term = graph.id_to_node(id);
             let kids = || term.children().iter().map(|k| graph.find(*k));
-            let places = || kids().filter_map(|k| self.at.get(&k));
-            if places().next().is_none() || self.at.contains_key(&graph.find(id)) {
+            let known = || kids().filter_map(|k| self.at.get(&k));
+            if known().next().is_none() || self.at.contains_key(&graph.find(id)) {
                 continue;
             }
-            let is_own = places().any(|&i| self.classes[i].is_own);
+            let is_own = known().any(|&i| self.classes[i].is_own);
+            let places: Vec<Place> = kids().map(|k| self.place(k)).collect();
             let image = |copy: usize| {
-                let kids: Vec<Id> = kids().map(|k| self.image(k, copy)).collect::<Option<_>>()?;
-                let mut kids = kids.into_iter();
-                graph.lookup(term.clone().map_children(|k| kids.next().unwrap_or(k)))
+                let mut image = term.clone();
+                for (kid, place) in image.children_mut().iter_mut().zip(&places) {
+                    *kid = self.at_copy(*place, copy)?;
+                }
+                graph.lookup(image)
             };
             let images: Vec<Option<Id>> = (0..self.is_searched.len()).map(image).collect();
             let id = graph.find(id);
@@ -111,31 +148,43 @@ impl Blocks {
     /// a limit.
     pub fn replay(&mut self, graph: &mut Graph<'_>, limit: usize) {
         let noted = graph.analysis.noted.replace(Vec::new()).unwrap_or_default();
-        let mut matches = Vec::new();
-        for application in &noted {
-            let rule = Arc::new(Typed::of(application.rule, graph.analysis.types.registry));
-            let left = &rule.form(application.form).left;
-            let subst: Vec<(Var, Id)> = left.vars().into_iter().map(|var| (var, application.subst[var])).collect();
-            for (number, run) in self.runs.iter_mut().enumerate().filter(|(_, run)| run.is_own(application.class)) {
-                for copy in (0..run.is_searched.len()).filter(|copy| !run.is_searched[*copy]).collect::<Vec<_>>() {
-                    let mut at = found(graph, &left.ast, &subst, run, copy);
-                    if at.is_none() && !graph.clean {
+        let registry = graph.analysis.types.registry;
+        let mut replays: Vec<Replay<'_>> = noted.iter().map(|application| Replay::of(application, registry)).collect();
+        let (mut all_found, mut stand_for) = (Vec::new(), Vec::new());
+        for (number, replay) in replays.iter_mut().enumerate() {
+            let application = replay.application;
+            for (at, run) in self.runs.iter_mut().enumerate().filter(|(_, run)| run.is_own(application.class)) {
+                // As it was when it was matched: what is one class now may have been two.
+                let places: Vec<Place> = replay.vars.iter().map(|var| run.place(application.subst[*var])).collect();
+                for copy in 0..run.is_searched.len() {
+                    if run.is_searched[copy] {
+                        continue;
+                    }
+                    let mut class = replay.find(graph, run, &places, copy);
+                    if class.is_none() && !graph.clean {
                         // The round may have merged classes that the copies read.
                         graph.rebuild();
-                        at = found(graph, &left.ast, &subst, run, copy);
+                        class = replay.find(graph, run, &places, copy);
                     }
-                    match at {
-                        Some(at) => matches.push((number, copy, rule.clone(), application, at)),
-                        None => run.is_searched[copy] = true,
-                    }
+                    let Some(class) = class else {
+                        run.is_searched[copy] = true;
+                        continue;
+                    };
+                    stand_for.extend(replay.vars.iter().map(|var| replay.subst[*var]));
+                    all_found.push(Found { replay: number, run: at, copy, class });
                 }
             }
         }
-        for (run, copy, rule, application, (class, subst)) in matches {
+        let mut stand_for = stand_for.into_iter();
+        for Found { replay, run, copy, class } in all_found {
             if graph.total_size() > limit {
                 break;
             }
-            let applied = rule.apply(graph, class, &subst, application.form);
+            let Replay { application, rule, vars, subst } = &mut replays[replay];
+            for (var, id) in vars.iter().zip(&mut stand_for) {
+                subst.insert(*var, id);
+            }
+            let applied = rule.apply(graph, class, subst, application.form);
             *self.replayed.entry(application.rule.name).or_insert(0) += usize::from(applied == Some(true));
             self.runs[run].is_searched[copy] |= applied.is_some() != application.holds;
         }

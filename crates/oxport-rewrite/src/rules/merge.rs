@@ -14,7 +14,7 @@
 use super::mergeable::{FORMS, Form};
 use crate::applied::Applied;
 use crate::kind::same_type;
-use crate::term::{Constant, Term};
+use crate::term::{Constant, Term, discriminant_of_op};
 use crate::typing::{Graph, add};
 use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
@@ -50,7 +50,7 @@ pub(crate) fn merge(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeM
 fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
     let mut groups: IndexMap<(Vec<Id>, Vec<i64>), Vec<Part>> = IndexMap::new();
     let arity = graph.analysis.types.registry.op(form.op).schema().map_or(0, |schema| schema.args.len());
-    let op = (0, Some(Symbol::from(form.op)), arity);
+    let op = discriminant_of_op(form.op.into(), arity);
     let classes: BTreeSet<Id> = graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect();
     for class in classes {
         let mut seen = HashSet::new();
@@ -231,7 +231,7 @@ fn is_viewable(graph: &Graph<'_>, piece: Id, class: Id) -> bool {
 }
 
 fn call<const N: usize>(op: &str, kids: [Id; N]) -> Term {
-    Term::Op(op.into(), Box::new(kids))
+    Term::Op(op.into(), kids.into())
 }
 
 /// How a part of a merged product gets the strides wanted.
