@@ -1,4 +1,5 @@
-//! Products with constant weights: GFLOP/s of few rows, GB/s of the weight (as if of f32) up to four, beside the limits of one core.
+//! Products with constant weights: GFLOP/s, and up to four rows the GB/s at which the weight is read (as if of f32), beside
+//! the limits of one core.
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench products

@@ -80,7 +80,7 @@ fn apply(
     if let Some(condition) = rule.when.iter().find(|c| !c.holds(store, &at)) {
         return Err(format!("{condition} does not hold"));
     }
-    store.sizes = sizes_near(store, after);
+    store.sizes = sizes_near(store, right, after);
     let right = right.instance(store, with, member.as_deref(), before);
     store.sizes.clear();
     let right = right.map_err(|e| format!("the right side: {e}"))?;
@@ -102,14 +102,19 @@ pub(crate) fn is_sound(store: &Store<'_>, before: TermId, after: TermId) -> Resu
     }
 }
 
-/// The numbers among the arguments of a term, and in lists among them.
-fn sizes_near(store: &Store<'_>, term: TermId) -> Vec<TermId> {
+/// The numbers among the arguments of a term, and in lists among them; likewise of its calls that a right side has.
+fn sizes_near(store: &Store<'_>, right: &Pattern, term: TermId) -> Vec<TermId> {
+    let args = store.closure.term(term).1;
     let mut near = Vec::new();
-    for &arg in store.closure.term(term).1 {
+    for &arg in args {
         match store.closure.term(arg) {
             (Head::List, items) => near.extend(items),
             _ => near.push(arg),
         }
+    }
+    if let Pattern::Call(_, parts) = right {
+        let calls = parts.iter().zip(args).filter(|(part, _)| matches!(part, Pattern::Call(..)));
+        near.extend(calls.flat_map(|(part, &arg)| sizes_near(store, part, arg)));
     }
     near
 }
