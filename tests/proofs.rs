@@ -82,6 +82,46 @@ fn the_search_of_a_proof_is_the_same() {
     assert!(!proof.expect("a proof").steps.is_empty());
 }
 
+/// Sizes that a right side computes may be arguments of the calls within it: here the batch of regrouped products.
+#[test]
+fn open_sizes_within_a_right_side_are_found() {
+    let text = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, q: "f32[s0, 3, s1, 4]", k: "f32[s0, 3, s1, 4]", v: "f32[s0, 3, s1, 4]", m: "f32[s1]"):
+            n: "Sym(s1)" = torch.ops.aten.sym_size.int(q, 2)
+            b: "Sym(s0)" = torch.ops.aten.sym_size.int(v, 0)
+            mul: "Sym(3*s0)" = b * 3
+            reshape: "f32[3*s0, s1, 4]" = torch.ops.aten.reshape.default(q, [mul, n, 4])
+            reshape_1: "f32[3*s0, s1, 4]" = torch.ops.aten.reshape.default(k, [mul, n, 4])
+            reshape_2: "f32[3*s0, s1, 4]" = torch.ops.aten.reshape.default(v, [mul, n, 4])
+            transpose: "f32[3*s0, 4, s1]" = torch.ops.aten.transpose.int(reshape_1, 1, 2)
+            bmm: "f32[3*s0, s1, s1]" = torch.ops.aten.bmm.default(reshape, transpose)
+            view: "f32[s0, 3, s1, s1]" = torch.ops.aten.view.default(bmm, [b, 3, n, n])
+            add: "f32[s0, 3, s1, s1]" = torch.ops.aten.add.Tensor(view, m)
+            view_1: "f32[3*s0, s1, s1]" = torch.ops.aten.view.default(add, [mul, n, n])
+            softmax: "f32[3*s0, s1, s1]" = torch.ops.aten.softmax.int(view_1, -1)
+            bmm_1: "f32[3*s0, s1, 4]" = torch.ops.aten.bmm.default(softmax, reshape_2)
+            return (bmm_1,)
+
+Graph signature:
+    # inputs
+    q: USER_INPUT
+    k: USER_INPUT
+    v: USER_INPUT
+    m: USER_INPUT
+    # outputs
+    bmm_1: USER_OUTPUT
+
+Range constraints: {s0: VR[2, 64], s1: VR[2, 64]}
+"#;
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("a valid text");
+    let proved = prove(&program, (Opt::Fast, true, Target::Aten)).expect("a proof");
+    let is_regrouped = |step: &Step| matches!(step, Step::Rule { name, .. } if name == "matmul-regrouped");
+    assert!(proved.proof.steps.iter().any(is_regrouped));
+    check(&proved).expect("an accepted proof");
+}
+
 #[test]
 fn steps_are_explained() {
     let program = read(&root().join("fixtures/programs/cnn_bn_eval")).expect("a program");

@@ -201,8 +201,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     }
 }
 
-/// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that it
-/// is to be equal to; what functions gave is appended to `computed`.
+/// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that
+/// it is to be equal to; what functions gave is appended to `computed`.
 fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, computed: &mut Vec<Id>) -> Result<Id, Id> {
     let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
     for (place, (node, &is_function)) in form.right.ast.as_ref().iter().zip(&form.is_function).enumerate() {

@@ -1,5 +1,4 @@
-//! Products with constant weights: GFLOP/s, and up to four rows the GB/s at which the weight is read (as if of f32), beside
-//! the limits of one core.
+//! Products with constant weights: GFLOP/s, and up to four rows the GB/s at which the weight is read (as if of f32).
 //!
 //! ```sh
 //! OXPORT_ISA=avx2 cargo bench -p oxport-tensor --bench products

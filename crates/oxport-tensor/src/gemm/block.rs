@@ -32,8 +32,8 @@ const ROW_IN_PLACE: usize = 512;
 const SET_PERIOD: usize = 4096;
 const SET_ROWS: usize = 8;
 
-/// Whether rows so many numbers apart are better packed than read where they lie, since those of a tile would drive each
-/// other from the L1 cache.
+/// Whether rows so many numbers apart are better packed than read where they lie, since those of a tile would drive
+/// each other from the L1 cache.
 pub(crate) fn rows_share_a_set<T: Multiply>(stride: usize) -> bool {
     T::Acc::kernels().rows > SET_ROWS && (stride * size_of::<T>()).is_multiple_of(SET_PERIOD)
 }

@@ -228,8 +228,8 @@ mod x86 {
 
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
     macro_rules! lane {
-        ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident,
-         $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
+        ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident,
+         $mul:ident, $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
          |$sp:ident, $sm:ident, $sv:ident| $storem:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait
             // contract).

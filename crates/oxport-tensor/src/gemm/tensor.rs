@@ -223,8 +223,8 @@ impl PackedMatrix {
         })
     }
 
-    /// As [`PackedMatrix::new`], where that pays for an operand of many products: of floats, large enough to fill panels,
-    /// with every element in a place of its own.
+    /// As [`PackedMatrix::new`], where that pays for an operand of many products: of floats, large enough to fill
+    /// panels, with every element in a place of its own.
     ///
     /// # Errors
     /// As there.
