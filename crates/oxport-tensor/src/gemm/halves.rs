@@ -132,7 +132,10 @@ entry!(avx2, std::arch::x86_64::__m256, ["avx2,fma,f16c"]);
 entry!(avx512, std::arch::x86_64::__m512, ["avx512f"]);
 
 /// A type of stored numbers.
-pub(super) trait Half: Copy + Send + Sync + 'static {
+///
+/// # Safety
+/// It has the layout of `u16`, and every bit pattern is a number.
+pub(super) unsafe trait Half: Copy + Send + Sync + 'static {
     #[doc(hidden)]
     fn widening() -> &'static Widening<Self>;
     /// The numbers' bits.
@@ -141,7 +144,8 @@ pub(super) trait Half: Copy + Send + Sync + 'static {
 
 macro_rules! half {
     ($($t:ty)*) => {$(
-        impl Half for $t {
+        // SAFETY: a transparent wrapper of its bits, all of which are numbers.
+        unsafe impl Half for $t {
             fn widening() -> &'static Widening<$t> {
                 #[cfg(target_arch = "x86_64")]
                 match level() {
@@ -196,14 +200,14 @@ impl<S: Half> Narrow<f32> for Halves<S> {
     fn widen(&self, range: Range<usize>, out: &mut [f32]) {
         let (count, lanes) = (range.len(), f32::kernels().lanes);
         assert!(count.is_multiple_of(lanes) && out.len() >= count, "law: whole registers are widened, and have room");
-        // SAFETY: so many numbers are there and have room; `S` has the layout of its bits.
+        // SAFETY: so many numbers are there and have room; `S` has the layout of its bits (`Half`).
         unsafe { (S::widening().widen)(count / lanes, self.numbers(range.start, count), out.as_mut_ptr()) }
     }
     fn stream(&self, first: usize, a: &[f32], c: &mut [f32]) {
         let (k, columns) = (a.len(), STREAMS * f32::kernels().cols());
         assert!(c.len() >= columns, "law: sums of whole panels have room");
         let b = self.numbers(first, k * columns);
-        // SAFETY: four panels of k steps are there, and c has room for their columns.
+        // SAFETY: four panels of k steps are there, and c has room for their columns; `S` as above.
         unsafe { (S::widening().stream)(k, a.as_ptr(), b, c.as_mut_ptr()) }
     }
     fn place(&self, at: usize) -> *const f32 {
