@@ -115,9 +115,6 @@ pub static OPS: &[OpDef] = &[
     ),
 ];
 
-/// Channels of a result, of one group, that half fill a register.
-const LEAST_CHANNELS: i64 = 8;
-
 /// A form that is `aten::convolution` with other arguments.
 const fn form(schema: &'static str) -> OpDef {
     direct(schema).decomp(conv_decomp)
@@ -290,15 +287,12 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
 fn is_faster_channels_last(args: &MetaArgs<'_>) -> Result<bool> {
     let s = spec::<_, Expr>(args, Fake::dim, Expr::from(0i64))?;
     let (n, cx) = (s.weight.dim() - 2, args.cx);
-    let (Some(out), Some(each), Some(groups)) =
-        (cx.hint(&s.weight.sizes[0]), cx.hint(&s.weight.sizes[1]), s.groups.as_int().filter(|&g| g > 0))
-    else {
-        return Ok(false);
-    };
+    let weight: Option<Vec<i64>> = s.weight.sizes.iter().map(|size| cx.hint(size)).collect();
+    let (Some(weight), Some(groups)) = (weight, s.groups.as_int()) else { return Ok(false) };
+    let options = ConvOptions { groups, transposed: s.transposed, ..Default::default() };
     let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_none_or(|size| size > 1));
-    let is_wide = if groups == 1 || each > 1 { out / groups >= LEAST_CHANNELS } else { groups >= LEAST_CHANNELS };
     let is_image = s.x.dim() == n + 2 && n > 1 && is_plane;
-    Ok(is_image && is_wide && !s.transposed && matches!(s.x.dtype, DType::F32 | DType::F64))
+    Ok(is_image && options.is_faster_over_pixels(&weight) && matches!(s.x.dtype, DType::F32 | DType::F64))
 }
 
 /// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an

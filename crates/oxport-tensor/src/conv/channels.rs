@@ -3,20 +3,10 @@
 //! Invariant: as of `depthwise`: an output is its bias and then its taps in order, those in the padding too.
 
 use super::depthwise::{Shared, spread};
+use super::grouped::by_registers;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
 use std::ops::Range;
-
-/// A weight of a kernel per channel as the algorithm reads it: by register of channels, then by tap.
-pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Acc> {
-    let (lanes, taps) = (T::Acc::kernels().lanes, g.taps());
-    let mut out = vec![T::Acc::ZERO; g.out_channels.next_multiple_of(lanes) * taps];
-    for (c, kernel) in weight.chunks_exact(taps).take(g.out_channels).enumerate() {
-        let block = &mut out[c / lanes * lanes * taps..];
-        kernel.iter().enumerate().for_each(|(t, w)| block[t * lanes + c % lanes] = w.widen_one());
-    }
-    out
-}
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.

@@ -6,7 +6,8 @@
 //!
 //! Algorithms, chosen by shape and strides: where the channels of the output are neighbors, the windows of the input
 //! are read where they lie (`pixels`; of a kernel per channel, `channels`; of few channels in planes, from copied rows,
-//! `few_channels`); a kernel per channel is summed directly (`depthwise`); a 1×1 kernel is a matrix product of the
+//! `few_channels`), or, of groups of few channels, spread first (`grouped`); over planes a kernel per channel is summed
+//! directly (`depthwise`); a 1×1 kernel is a matrix product of the
 //! input itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product runs
 //! (`columns`). A transposed convolution is a product whose columns are added into the output. A 3×3 kernel over pixels
 //! may be done with fewer multiplications (`winograd`), if its weight is given so.
@@ -20,6 +21,7 @@ mod channels;
 mod columns;
 mod depthwise;
 mod few_channels;
+mod grouped;
 mod padded;
 mod pixels;
 mod tensor;
@@ -165,15 +167,19 @@ impl<T: Multiply> Convolution<'_, T> {
 /// If sizes and slices do not agree: shapes are checked before kernels run, so this is a broken law.
 pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
-    let Some(out) = checked(conv, y, y_strides) else { return };
+    let Some(mut out) = checked(conv, y, y_strides) else { return };
     if g.transposed {
         transposed::run(conv, out);
+    } else if out.strides[1] == 1 && grouped::fits::<T>(g) {
+        grouped::run(conv, out);
     } else if out.strides[1] == 1 && pixels::fits::<T>(g) {
         pixels::run(conv, out);
     } else if g.in_group() == 1 && out.strides[2] == 1 {
         depthwise::planes(conv, out);
     } else if g.in_group() == 1 && out.strides[1] == 1 {
-        depthwise::pixels(conv, out);
+        if !channels::run(conv, &mut out) {
+            grouped::run(conv, out);
+        }
     } else {
         product(conv, out);
     }

@@ -18,7 +18,7 @@ use crate::scratch::Scratch;
 use std::ops::Range;
 
 /// Fewer channels in a group do not fill registers of columns, to which a packed weight is padded; planes are better.
-const LEAST_CHANNELS: usize = 8;
+pub(super) const LEAST_CHANNELS: usize = 8;
 /// A place is kept for every tap of some hundred windows; larger kernels are gathered.
 const MOST_TAPS: usize = 1 << 12;
 /// With fewer channels a run is a row of the kernel.

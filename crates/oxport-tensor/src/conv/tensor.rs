@@ -1,6 +1,6 @@
 //! Convolutions of tensors: checks shapes, converts layouts, dispatches dtypes.
 
-use super::{Convolution, Form, Geometry, PackedWeight, Winograd, convolve, pixel_stride};
+use super::{Convolution, Form, Geometry, PackedWeight, Winograd, convolve, grouped, pixel_stride, pixels};
 use crate::gemm::{After, Multiply};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
@@ -51,6 +51,18 @@ impl ConvOptions<'_> {
         let input = [0, 1].map(|d| plane[d].saturating_add(2).saturating_sub(padding(d).saturating_mul(2)));
         let geometry = self.geometry(&[1, channels, input[0], input[1]], weight.sizes());
         weight.dtype() == DType::F32 && geometry.is_ok_and(|g| Winograd::fits(&g))
+    }
+
+    /// Whether outputs are faster to compute over pixels, with neighboring channels, for a weight of these sizes: there
+    /// are enough channels to fill registers.
+    pub fn is_faster_over_pixels(&self, weight: &[i64]) -> bool {
+        let sizes: Vec<usize> = weight.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
+        let ([out, ig, kernel @ ..], Ok(groups @ 1..)) = (&sizes[..], usize::try_from(self.groups)) else {
+            return false;
+        };
+        let channels = if groups == 1 || *ig > 1 { out / groups } else { groups };
+        let are_few = grouped::are_few([groups, *ig, out / groups, kernel.iter().fold(1, |a, &b| a.saturating_mul(b))]);
+        !self.transposed && (channels >= pixels::LEAST_CHANNELS || are_few)
     }
 
     fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {

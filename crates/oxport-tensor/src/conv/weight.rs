@@ -2,7 +2,7 @@
 //!
 //! Law: a row of the weight is `(tap, channel)` in every form, so that all of them sum in one order.
 
-use super::{Geometry, Multiply, channels, pixels};
+use super::{Geometry, Multiply, grouped, pixels};
 use crate::gemm::{Compute, Mat, Packed, interleave};
 use crate::scratch::Scratch;
 
@@ -10,7 +10,7 @@ use crate::scratch::Scratch;
 pub struct PackedWeight<A> {
     pub(super) form: Form,
     pub(super) groups: Vec<Packed<A>>,
-    /// Instead, of a kernel per channel for pixels: see `channels`.
+    /// Instead, of a kernel per channel or few of them, for pixels: see `grouped`.
     pub(super) registers: Option<Vec<A>>,
 }
 
@@ -29,10 +29,13 @@ impl<A: Compute> PackedWeight<A> {
         if g.transposed || g.in_group() == 0 {
             return None;
         }
-        if g.in_group() == 1 && g.groups > 1 {
-            let fits = form == Form::Pixels && g.out_group() == 1;
-            let registers = fits.then(|| channels::by_registers(g, weight));
-            return registers.is_some().then_some(PackedWeight { form, groups: Vec::new(), registers });
+        let is_summed = g.in_group() == 1 && g.groups > 1;
+        if form == Form::Pixels && (is_summed || grouped::fits::<T>(g)) {
+            let registers = Some(grouped::by_registers(g, weight));
+            return Some(PackedWeight { form, groups: Vec::new(), registers });
+        }
+        if is_summed {
+            return None;
         }
         // What does not run over pixels is packed for planes, however the output lies.
         let form = if pixels::fits::<T>(g) { form } else { Form::Planes };

@@ -10,8 +10,9 @@
 //! inlined, every intrinsic in it is a call.
 
 use super::Compute;
+use super::group_bodies::{Spread, Terms, spread_body, terms_body};
 use super::halves::Stored;
-use super::lane::{Lane, Plain, WithHalf};
+use super::lane::{Lane, Plain};
 use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::pack_bodies::{copy_body, transpose_body};
@@ -20,6 +21,7 @@ use super::spaced::{SpacedKernels, spaced_body};
 use super::tap_bodies::{gather_body, taps_body};
 use super::tile::{TileOut, prefetch_tile, store_tile};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
+use super::with_half::WithHalf;
 use crate::simd::{Level, level};
 
 /// The tile product: `(k, a, b, b_step, out)`.
@@ -39,9 +41,8 @@ pub(super) type Transpose<T> = unsafe fn(*const T, usize, usize, usize, *mut T, 
 /// `(source, stride, members, k, dst, step)`: `dst[p*step + i] = source[p*stride + i]` for `i < members`.
 pub(super) type CopyRows<T> = unsafe fn(*const T, usize, usize, usize, *mut T, usize);
 /// `(tiles, offsets, factors, x, start, y)`: in every tile, `y[to + j] = start + Σ factors[t]·x[from + offsets[t] +
-/// j]`, tap after tap. Whole registers are read at every offset, for any length of the tile. *Wide* taps have a
-/// register of factors each, and a register to start from: `start[j] + Σ factors[t·lanes + j]·…`.
-pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, &[T], *mut T);
+/// j]`, tap after tap. Whole registers are read at every offset, for any length of the tile.
+pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, T, *mut T);
 /// A kernel per channel over neighboring pixels: every output is its start and then `factors[t]·x[offsets[t]]`, tap
 /// after tap, those of zeros too.
 pub(crate) type Depthwise<T> = unsafe fn(&Pixels<'_, T>);
@@ -84,7 +85,8 @@ pub struct Kernels<T: 'static> {
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
-    pub(crate) wide_taps: Taps<T>,
+    pub(crate) terms: unsafe fn(&Terms<'_, T>),
+    pub(crate) spread: unsafe fn(&Spread<'_, T>),
     pub(crate) depthwise: Depthwise<T>,
     /// For `f32` in registers.
     pub(crate) lines: Option<Lines<T>>,
@@ -189,8 +191,9 @@ macro_rules! entry {
                     axpy: [axpy::<L, 1>, axpy::<L, 8>],
                     transpose: transpose::<L>,
                     copy: copy::<L>,
-                    taps: taps::<L, false>,
-                    wide_taps: taps::<L, true>,
+                    taps: taps::<L>,
+                    terms: terms::<L>,
+                    spread: spread::<L>,
                     depthwise: depthwise::<L>,
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
                     spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },
@@ -268,11 +271,25 @@ macro_rules! entry {
             /// # Safety
             /// As [`taps_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn taps<L: Lane, const WIDE: bool>(
-                tiles: &[Tile], offsets: &[usize], factors: &[L::T], x: *const L::T, start: &[L::T], y: *mut L::T,
+            unsafe fn taps<L: Lane>(
+                tiles: &[Tile], offsets: &[usize], factors: &[L::T], x: *const L::T, start: L::T, y: *mut L::T,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { taps_body::<L, WIDE>(tiles, offsets, factors, x, start, y) }
+                unsafe { taps_body::<L>(tiles, offsets, factors, x, start, y) }
+            }
+            /// # Safety
+            /// As [`terms_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn terms<L: Lane>(terms: &Terms<'_, L::T>) {
+                // SAFETY: the contract is passed on.
+                unsafe { terms_body::<L>(terms) }
+            }
+            /// # Safety
+            /// As [`spread_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn spread<L: Lane>(pixels: &Spread<'_, L::T>) {
+                // SAFETY: the contract is passed on.
+                unsafe { spread_body::<L>(pixels) }
             }
             /// # Safety
             /// As [`depthwise_body`]; the CPU has the features.

@@ -47,6 +47,8 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn lowered(self, high: Self) -> Self;
     /// Transposes the square of the first `N` registers.
     unsafe fn transpose(square: &mut [Self; 16]);
+    /// Number `at[i]` for each `i`: `N` of them, each less than `N`.
+    unsafe fn chosen(self, at: *const u32) -> Self;
     /// Asks for the cache line at `p`, which need not be readable.
     unsafe fn prefetch(p: *const Self::T);
 }
@@ -127,98 +129,12 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
         }
     }
     #[inline(always)]
+    unsafe fn chosen(self, at: *const u32) -> Self {
+        // SAFETY: the caller gives `N` places.
+        Plain(std::array::from_fn(|i| self.0[unsafe { *at.add(i) } as usize]))
+    }
+    #[inline(always)]
     unsafe fn prefetch(_: *const T) {}
-}
-
-/// A register and one of half the width, side by side.
-#[derive(Clone, Copy)]
-pub(super) struct WithHalf<L: Lane>(L, L::Half);
-
-// SAFETY: every method touches what the same methods of the two parts do, the second `L::N` numbers behind the first.
-unsafe impl<L: Lane> Lane for WithHalf<L> {
-    type T = L::T;
-    const N: usize = L::N + L::Half::N;
-    const REGISTERS: usize = L::REGISTERS;
-    const PARTS: usize = 2;
-    type Half = L::Half;
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: as the trait says, of both parts.
-        unsafe { WithHalf(L::zero(), L::Half::zero()) }
-    }
-    #[inline(always)]
-    unsafe fn splat(x: L::T) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(L::splat(x), L::Half::splat(x)) }
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const L::T) -> Self {
-        // SAFETY: as above; the numbers of the second part follow those of the first.
-        unsafe { WithHalf(L::load(p), L::Half::load(p.add(L::N))) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, p: *mut L::T) {
-        // SAFETY: as above.
-        unsafe {
-            self.0.store(p);
-            self.1.store(p.add(L::N));
-        }
-    }
-    #[inline(always)]
-    unsafe fn load_part(p: *const L::T, n: usize) -> Self {
-        // SAFETY: as above, of the first `n` numbers.
-        unsafe {
-            match n < L::N {
-                true => WithHalf(L::load_part(p, n), L::Half::zero()),
-                false => WithHalf(L::load(p), L::Half::load_part(p.add(L::N), n - L::N)),
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_part(self, p: *mut L::T, n: usize) {
-        // SAFETY: as above.
-        unsafe {
-            if n < L::N {
-                return self.0.store_part(p, n);
-            }
-            self.0.store(p);
-            self.1.store_part(p.add(L::N), n - L::N);
-        }
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(self.0.mul_add(b.0, c.0), self.1.mul_add(b.1, c.1)) }
-    }
-    #[inline(always)]
-    unsafe fn mul(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(self.0.mul(b.0), self.1.mul(b.1)) }
-    }
-    #[inline(always)]
-    unsafe fn add(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(self.0.add(b.0), self.1.add(b.1)) }
-    }
-    #[inline(always)]
-    unsafe fn raised(self, low: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(self.0.raised(low.0), self.1.raised(low.1)) }
-    }
-    #[inline(always)]
-    unsafe fn lowered(self, high: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { WithHalf(self.0.lowered(high.0), self.1.lowered(high.1)) }
-    }
-    #[inline(always)]
-    unsafe fn transpose(_: &mut [Self; 16]) {
-        unreachable!("law: no square is made of registers of two widths")
-    }
-    #[inline(always)]
-    unsafe fn prefetch(p: *const L::T) {
-        // SAFETY: as above.
-        unsafe { L::prefetch(p) }
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -230,7 +146,7 @@ mod x86 {
     macro_rules! lane {
         ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident,
          $mul:ident, $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
-         |$sp:ident, $sm:ident, $sv:ident| $storem:expr, $transpose:ident) => {
+         |$sp:ident, $sm:ident, $sv:ident| $storem:expr, |$cv:ident, $ca:ident| $chosen:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait
             // contract).
             unsafe impl Lane for $v {
@@ -304,6 +220,14 @@ mod x86 {
                 unsafe fn transpose(square: &mut [Self; 16]) {
                     // SAFETY: feature promised by the caller.
                     unsafe { $transpose(square) }
+                }
+                #[inline(always)]
+                unsafe fn chosen(self, $ca: *const u32) -> Self {
+                    // SAFETY: `N` readable places promised by the caller.
+                    unsafe {
+                        let $cv = self;
+                        $chosen
+                    }
                 }
                 #[inline(always)]
                 unsafe fn prefetch(p: *const $t) {
@@ -402,6 +326,18 @@ mod x86 {
         }
     }
 
+    #[inline(always)]
+    unsafe fn chosen4d(v: __m256d, at: *const u32) -> __m256d {
+        // SAFETY: feature and four places promised by the caller of `Lane::chosen`.
+        unsafe {
+            // Numbers of 64 bits are two of 32.
+            let first = _mm256_slli_epi64::<1>(_mm256_cvtepu32_epi64(_mm_loadu_si128(at.cast())));
+            let second = _mm256_slli_epi64::<32>(_mm256_add_epi64(first, _mm256_set1_epi64x(1)));
+            let halves = _mm256_permutevar8x32_ps(_mm256_castpd_ps(v), _mm256_or_si256(first, second));
+            _mm256_castps_pd(halves)
+        }
+    }
+
     /// `-1` for the first eight, `0` after: a window of it is an AVX2 mask for 32-bit lanes.
     static MASK32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
     /// The same for 64-bit lanes.
@@ -424,6 +360,7 @@ mod x86 {
         |n| ((1u32 << n) - 1) as __mmask16,
         |p, m| _mm512_maskz_loadu_ps(m, p),
         |p, m, v| _mm512_mask_storeu_ps(p, m, v),
+        |v, at| _mm512_permutexvar_ps(_mm512_loadu_si512(at.cast()), v),
         square16
     );
     lane!(
@@ -443,6 +380,7 @@ mod x86 {
         |n| ((1u32 << n) - 1) as __mmask8,
         |p, m| _mm512_maskz_loadu_pd(m, p),
         |p, m, v| _mm512_mask_storeu_pd(p, m, v),
+        |v, at| _mm512_permutexvar_pd(_mm512_cvtepu32_epi64(_mm256_loadu_si256(at.cast())), v),
         square8d
     );
     lane!(
@@ -462,6 +400,7 @@ mod x86 {
         |n| _mm256_loadu_si256(MASK32.as_ptr().add(8 - n).cast()),
         |p, m| _mm256_maskload_ps(p, m),
         |p, m, v| _mm256_maskstore_ps(p, m, v),
+        |v, at| _mm256_permutevar8x32_ps(v, _mm256_loadu_si256(at.cast())),
         square8
     );
     lane!(
@@ -481,6 +420,7 @@ mod x86 {
         |n| _mm256_loadu_si256(MASK64.as_ptr().add(4 - n).cast()),
         |p, m| _mm256_maskload_pd(p, m),
         |p, m, v| _mm256_maskstore_pd(p, m, v),
+        |v, at| chosen4d(v, at),
         square4d
     );
 }

@@ -6,54 +6,46 @@ use super::kernel::Tile;
 use super::lane::Lane;
 
 #[inline(always)]
-pub(super) unsafe fn taps_body<L: Lane, const WIDE: bool>(
+pub(super) unsafe fn taps_body<L: Lane>(
     tiles: &[Tile],
     offsets: &[usize],
     factors: &[L::T],
     x: *const L::T,
-    start: &[L::T],
+    start: L::T,
     y: *mut L::T,
 ) {
-    let width = if WIDE { L::N } else { 1 };
-    assert!(start.len() == width && factors.len() == offsets.len() * width, "law: every tap has its factors");
+    assert!(factors.len() == offsets.len(), "law: every tap has its factor");
     // SAFETY: the caller gives a register of numbers at every offset of every tile, and room for every tile in `y`.
     unsafe {
         let (eights, rest) = tiles.as_chunks::<8>();
         for tiles in eights {
-            taps_group::<L, WIDE, 8>(tiles, offsets, factors, x, start, y);
+            taps_group::<L, 8>(tiles, offsets, factors, x, start, y);
         }
         let (twos, rest) = rest.as_chunks::<2>();
         for tiles in twos {
-            taps_group::<L, WIDE, 2>(tiles, offsets, factors, x, start, y);
+            taps_group::<L, 2>(tiles, offsets, factors, x, start, y);
         }
         for &tile in rest {
-            taps_group::<L, WIDE, 1>(&[tile], offsets, factors, x, start, y);
+            taps_group::<L, 1>(&[tile], offsets, factors, x, start, y);
         }
     }
 }
 
-/// A register of numbers, or one number broadcast to all lanes.
 #[inline(always)]
-unsafe fn register<L: Lane, const WIDE: bool>(f: &[L::T]) -> L {
-    // SAFETY: the caller gives a register of numbers where they are wide.
-    unsafe { if WIDE { L::load(f.as_ptr()) } else { L::splat(f[0]) } }
-}
-
-#[inline(always)]
-unsafe fn taps_group<L: Lane, const WIDE: bool, const G: usize>(
+unsafe fn taps_group<L: Lane, const G: usize>(
     tiles: &[Tile; G],
     offsets: &[usize],
     factors: &[L::T],
     x: *const L::T,
-    start: &[L::T],
+    start: L::T,
     y: *mut L::T,
 ) {
     // SAFETY: as for `taps_body`, which has looked at the lengths.
     unsafe {
         let from = tiles.map(|t| x.add(t.from));
-        let mut acc = [register::<L, WIDE>(start); G];
-        for (&offset, f) in offsets.iter().zip(factors.chunks_exact(if WIDE { L::N } else { 1 })) {
-            let f = register::<L, WIDE>(f);
+        let mut acc = [L::splat(start); G];
+        for (&offset, &f) in offsets.iter().zip(factors) {
+            let f = L::splat(f);
             for (a, x) in acc.iter_mut().zip(from) {
                 *a = f.mul_add(L::load(x.add(offset)), *a);
             }

@@ -43,7 +43,8 @@ impl<T: Compute> TileOut<T> {
     }
 }
 
-/// What a tile asks for while it is computed: the last two of a panel, one half each of the next panel.
+/// What a tile asks for while it is computed: its own panel, or, the last two tiles of a panel, one half each of the
+/// next one (a panel that is stored in half precision is half as long: the last tile but one asks for all of it).
 #[inline]
 pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
     match tiles_left {

@@ -1,0 +1,247 @@
+//! Groups of few channels over pixels: a register of output channels, of several groups, is summed directly.
+//!
+//! ```text
+//!   pixel [C]  ─ spread ─>  registers [j]: for each channel of the output, channel j of its group
+//!   output     =  Σ factors[tap, j] · registers [j] at tap
+//! ```
+//!
+//! A task makes a band of rows of the output for one register of channels. The rows of the input that the taps of one
+//! output row read, with zeros around them, are kept spread in a ring; going down, the next ones take the places of
+//! those above.
+//!
+//! Invariants: an output with one channel in its group is its bias and then its taps in order, as of `depthwise`; one
+//! with more is added to its bias, as of a product.
+
+use super::depthwise::{Shared, spread};
+use super::pixels::channels_last;
+use super::{Compute, Convolution, Geometry, Multiply, Output};
+use crate::gemm::{Spread, Terms};
+use crate::scratch::Scratch;
+
+/// Rows of the output that a task makes, about: its first rows of the input are spread by the task above as well.
+const BAND: usize = 16;
+/// Channels of a group that a product would not fill registers with: it would rather read more of them where they lie.
+const MOST_CHANNELS: usize = 8;
+/// Bytes of a ring that stays in the first-level cache, and columns of the output that are made of one at least.
+const NEAR: usize = 24 << 10;
+const LEAST_COLUMNS: usize = 14;
+
+/// Whether groups have so few channels, but several, that a product would not fill its registers.
+pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
+    let (lanes, terms) = (T::Acc::kernels().lanes, g.taps() * g.in_group());
+    let fills = lanes.is_multiple_of(g.out_group()) && terms <= T::Acc::K_BLOCK;
+    !g.transposed && are_few([g.groups, g.in_group(), g.out_group(), g.taps()]) && fills && !T::Acc::IS_COMPLEX
+}
+
+/// The same of `[groups, channels of a group in, out, taps]` on any CPU, for `f32`.
+pub(super) fn are_few([groups, ig, og, taps]: [usize; 4]) -> bool {
+    groups > 1 && taps > 1 && (2..=og).contains(&ig) && og <= MOST_CHANNELS && og.is_power_of_two()
+}
+
+/// A weight as the algorithm reads it: by register of output channels, then by tap and channel.
+pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Acc> {
+    let (lanes, taps, ig) = (T::Acc::kernels().lanes, g.taps(), g.in_group());
+    let terms = taps * ig;
+    let mut out = vec![T::Acc::ZERO; g.out_channels.next_multiple_of(lanes) * terms];
+    for (c, kernel) in weight.chunks_exact(terms).take(g.out_channels).enumerate() {
+        let block = &mut out[c / lanes * lanes * terms..];
+        for (i, w) in kernel.iter().enumerate() {
+            let term = i % taps * ig + i / taps;
+            block[term * lanes + c % lanes] = w.widen_one();
+        }
+    }
+    out
+}
+
+/// Runs a convolution with one channel in a group, or one that [`fits`], into an output whose channels are neighbors.
+pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+    let (g, lanes) = (&conv.geometry, T::Acc::kernels().lanes);
+    let ([sn, sc, sd, sh, sw], ig) = (conv.x_strides, g.in_group());
+    let copy;
+    let (x, strides) = match T::as_acc(conv.x) {
+        Some(x) if sc == 1 => (x, [sn, sd, sh, sw]),
+        _ => {
+            let (scratch, count, strides) = channels_last(conv, [0; 3]);
+            copy = scratch;
+            (copy.get::<T::Acc>(count), strides)
+        }
+    };
+    let own;
+    let factors: &[T::Acc] = match conv.packed.and_then(|packed| packed.registers.as_deref()) {
+        Some(factors) => factors,
+        None => {
+            own = by_registers(g, conv.weight);
+            &own
+        }
+    };
+    let padded = g.out_channels.next_multiple_of(lanes);
+    assert!(factors.len() >= padded * g.taps() * ig, "law: a weight has all its taps");
+    let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; padded]);
+    if let Some(given) = conv.bias {
+        T::widen(&given[..g.out_channels], &mut bias[..g.out_channels]);
+    }
+    let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
+    let ring = Ring::new::<T::Acc>(g, lanes, width);
+    let (blocks, bands, parts) = (padded / lanes, height.div_ceil(BAND), width.div_ceil(ring.columns));
+    let (terms, clamp) = (g.taps() * ig, T::as_acc(conv.x).and_then(|_| conv.clamp_only()));
+    let shared = Shared::new(out.data);
+    let task = |i: usize| {
+        let (c, i) = (i % blocks * lanes, i / blocks);
+        let (part, i) = (i % parts * ring.columns, i / parts);
+        let [n, d, band] = [i / bands / depth, i / bands % depth, i % bands];
+        let source = Source::new(g, lanes, (x, strides), [n, c, part]);
+        let mut scratch = Scratch::take::<T::Acc>(ring.size);
+        let planes = scratch.slice::<T::Acc>(ring.size);
+        let (members, pixels) = ((g.out_channels - c).min(lanes), (width - part).min(ring.columns));
+        let factors = &factors[c * terms..][..lanes * terms];
+        let (start, add) = match (ig, conv.bias) {
+            (1, _) => (&bias[c..], std::ptr::null()),
+            (_, None) => (&zeros[..], std::ptr::null()),
+            (_, Some(_)) => (&zeros[..], bias[c..].as_ptr()),
+        };
+        let (mut offsets, mut known) = (vec![0; terms], 0);
+        for h in band * height / bands..(band + 1) * height / bands {
+            let top = h * g.stride[1];
+            for y in known.max(top)..top + ring.slots {
+                for z in 0..g.kernel[0] {
+                    let from = [d * g.stride[0] + z * g.dilation[0], y];
+                    source.spread(&ring, from, &mut planes[ring.place(z, y)..][..ring.row]);
+                }
+            }
+            known = top + ring.slots;
+            ring.find(g, top, &mut offsets);
+            let make = |y: *mut T::Acc, y_stride: usize| {
+                let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
+                let offsets = &offsets;
+                let terms = Terms { x, offsets, pixels, factors, start, add, clamp, y, y_stride, members };
+                // SAFETY: a register is at every offset of every pixel (checked by `Ring::new`), one of factors for each
+                // of them, one of `start` and `add`; the output's row has room for the channels.
+                unsafe { (T::Acc::kernels().terms)(&terms) }
+            };
+            let at = n * yn + ((d * height + h) * width + part) * yp + c;
+            // SAFETY: the channels of a row of pixels are this task's own part of the output (checked by `convolve`).
+            unsafe { shared.row(conv.after, at, [pixels, yp, members], clamp.is_some(), make) }
+        }
+    };
+    spread(g.batch * depth * bands * parts * blocks, height / bands * ring.columns * terms * lanes, task);
+}
+
+/// Where rows of the input are spread: each has a plane for every channel of a group, in which columns that one tap
+/// reads for neighboring outputs are neighbors.
+struct Ring {
+    /// Columns of the output that are made of it.
+    columns: usize,
+    /// Rows of the input that an output is made of, for each tap along the depth.
+    slots: usize,
+    /// Numbers of a plane, of the columns that are a step apart, of a row, and of all.
+    plane: usize,
+    row: usize,
+    size: usize,
+    lanes: usize,
+    /// Where the terms of a row of taps are in such a row.
+    terms: Vec<usize>,
+}
+
+impl Ring {
+    /// A ring for as many of these columns of the output as stay near.
+    fn new<A>(g: &Geometry, lanes: usize, columns: usize) -> Ring {
+        let ([kd, kh, kw], [_, down, across], [_, _, step], ig) = (g.kernel, g.dilation, g.stride, g.in_group());
+        let slots = (kh - 1) * down + 1;
+        let plane = |columns: usize| ((columns - 1) * step + (kw - 1) * across + 1).div_ceil(step) * lanes;
+        let size = |columns: usize| kd * slots * step * ig * plane(columns);
+        let parts = (size(columns) * size_of::<A>()).div_ceil(NEAR);
+        let columns = columns.div_ceil(parts).next_multiple_of(LEAST_COLUMNS).min(columns);
+        let plane = plane(columns);
+        let term = |w: usize| (0..ig).map(move |j| (w % step * ig + j) * plane + w / step * lanes);
+        let terms: Vec<usize> = (0..kw).flat_map(|tap| term(tap * across)).collect();
+        let (row, size) = (step * ig * plane, size(columns));
+        assert!(terms.iter().all(|term| term + columns * lanes <= row), "law: terms are within a row");
+        Ring { columns, slots, plane, row, size, lanes, terms }
+    }
+
+    /// Where row `y` of the input, counted with the padding, is for tap `z` along the depth.
+    fn place(&self, z: usize, y: usize) -> usize {
+        (z * self.slots + y % self.slots) * self.row
+    }
+
+    /// Where the terms of a row of the output are, tap by tap and channel by channel, whose first tap is in row `top`.
+    fn find(&self, g: &Geometry, top: usize, offsets: &mut [usize]) {
+        for (tap, offsets) in offsets.chunks_exact_mut(self.terms.len()).enumerate() {
+            let row = self.place(tap / g.kernel[1], top + tap % g.kernel[1] * g.dilation[1]);
+            offsets.iter_mut().zip(&self.terms).for_each(|(offset, term)| *offset = row + term);
+        }
+    }
+}
+
+/// The channels of an image that make a register of channels of the output.
+struct Source<'a, A> {
+    geometry: &'a Geometry,
+    /// From the first of them on, so many neighbors in each pixel.
+    x: &'a [A],
+    count: usize,
+    /// Strides of depth, height and width.
+    strides: [usize; 3],
+    /// The first column, counted with the padding.
+    left: usize,
+    /// For each channel of a group, which neighbor it is for each channel of the output.
+    chosen: Vec<u32>,
+}
+
+impl<'a, A: Compute> Source<'a, A> {
+    /// Those of image `n` for channels from `c` on and columns of the output from `part` on, of an input with such
+    /// strides of images, depth, height and width.
+    fn new(
+        g: &'a Geometry,
+        lanes: usize,
+        (x, [sn, strides @ ..]): (&'a [A], [usize; 4]),
+        [n, c, part]: [usize; 3],
+    ) -> Self {
+        let (ig, og) = (g.in_group(), g.out_group());
+        let first = c / og * ig;
+        // Behind the last channel of all: any.
+        let channel = |l: usize| (c + l).min(g.out_channels - 1) / og * ig - first;
+        let chosen: Vec<u32> = (0..ig * lanes).map(|i| (channel(i % lanes) + i / lanes) as u32).collect();
+        let count = (g.in_channels - first).min(lanes);
+        assert!(chosen.iter().all(|&i| (i as usize) < count), "law: groups of a register are in a register");
+        Source {
+            geometry: g,
+            x: x.get(n * sn + first..).unwrap_or_default(),
+            count,
+            strides,
+            left: part * g.stride[2],
+            chosen,
+        }
+    }
+
+    /// Spreads row `[depth, height]` of the input, counted with the padding.
+    fn spread(&self, ring: &Ring, [z, y]: [usize; 2], row: &mut [A]) {
+        let (g, [sd, sh, sw]) = (self.geometry, self.strides);
+        let ([depth, height, width], [before, above, zeros], step) = (g.input, g.padding, g.stride[2]);
+        let (z, y) = (z.wrapping_sub(before), y.wrapping_sub(above));
+        if z >= depth || y >= height {
+            return row.fill(A::ZERO);
+        }
+        let columns = ring.plane / ring.lanes;
+        for (phase, planes) in row.chunks_exact_mut(g.in_group() * ring.plane).enumerate() {
+            // Columns of zeros in front of the first one of the input, and those of the input.
+            let first = self.left + phase;
+            let front = zeros.saturating_sub(first).div_ceil(step).min(columns);
+            let from = (first + front * step).wrapping_sub(zeros);
+            let pixels = width.saturating_sub(from).div_ceil(step).min(columns - front);
+            let inside = front * ring.lanes..(front + pixels) * ring.lanes;
+            for plane in planes.chunks_exact_mut(ring.plane) {
+                plane[..inside.start].fill(A::ZERO);
+                plane[inside.end..].fill(A::ZERO);
+            }
+            if pixels == 0 {
+                continue;
+            }
+            let (at, step) = (z * sd + y * sh + from * sw, step * sw);
+            assert!(at + (pixels - 1) * step + self.count <= self.x.len(), "law: pixels are within the input");
+            let (x, y) = (self.x[at..].as_ptr(), planes[inside.start..].as_mut_ptr());
+            let pixels = Spread { x, step, pixels, n: self.count, chosen: &self.chosen, y, plane: ring.plane };
+            // SAFETY: so many numbers are at every pixel (checked), and a register for it in each plane (sliced).
+            unsafe { (A::kernels().spread)(&pixels) }
+        }
+    }
+}
