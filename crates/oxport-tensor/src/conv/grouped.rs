@@ -1,8 +1,9 @@
-//! Groups of few channels over pixels: a register of output channels, of several groups, is summed directly.
+//! Groups of few channels over pixels: a register of output channels, of one group or several, is summed directly.
 //!
 //! ```text
-//!   pixel [C]  ─ spread ─>  registers [j]: for each channel of the output, channel j of its group
-//!   output     =  Σ factors[tap, j] · registers [j] at tap
+//!   several groups:   pixel [C]  ─ spread ─>  registers [j]: for each channel of the output, channel j of its group
+//!                     output  =  Σ factors[tap, j] · registers [j] at tap
+//!   one group:        output  =  Σ factors[tap, j] · number j of the pixel at tap
 //! ```
 //!
 //! A task makes a band of rows of the output for one register of channels. The rows of the input that the taps of one
@@ -20,34 +21,55 @@ use crate::scratch::Scratch;
 
 /// Rows of the output that a task makes, about: its first rows of the input are spread by the task above as well.
 const BAND: usize = 16;
-/// Channels of a group that a product would not fill registers with: it would rather read more of them where they lie.
-const MOST_CHANNELS: usize = 8;
 /// Bytes of a ring that stays in the first-level cache, and columns of the output that are made of one at least.
 const NEAR: usize = 24 << 10;
 const LEAST_COLUMNS: usize = 14;
 
-/// Whether groups have so few channels, but several, that a product would not fill its registers.
-pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
-    let (lanes, terms) = (T::Acc::kernels().lanes, g.taps() * g.in_group());
-    let fills = lanes.is_multiple_of(g.out_group()) && terms <= T::Acc::K_BLOCK;
-    !g.transposed && are_few([g.groups, g.in_group(), g.out_group(), g.taps()]) && fills && !T::Acc::IS_COMPLEX
+/// What output channels in a register are of.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    OneGroup,
+    Groups,
 }
 
-/// The same of `[groups, channels of a group in, out, taps]` on any CPU, for `f32`.
-pub(super) fn are_few([groups, ig, og, taps]: [usize; 4]) -> bool {
-    groups > 1 && taps > 1 && (2..=og).contains(&ig) && og <= MOST_CHANNELS && og.is_power_of_two()
+impl Of {
+    /// `None` where a product fills its registers, or a register would need more channels of the input than it holds.
+    fn new(g: &Geometry, lanes: usize) -> Option<Of> {
+        match (g.in_group(), g.out_group()) {
+            (1, _) => Some(Of::Groups),
+            (ig, og) if lanes < 2 * og => (ig.max(og) <= lanes).then_some(Of::OneGroup),
+            (ig, og) => (are_few(ig, og) && lanes.is_multiple_of(og)).then_some(Of::Groups),
+        }
+    }
+
+    /// Channels of the output in a register.
+    fn members(self, g: &Geometry, lanes: usize) -> usize {
+        if self == Of::OneGroup { g.out_group() } else { lanes }
+    }
+}
+
+/// Whether the algorithm is for groups of several channels.
+pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
+    let is_sum = (2..=T::Acc::K_BLOCK).contains(&(g.taps() * g.in_group())) && !T::Acc::IS_COMPLEX;
+    let is_grouped = g.groups > 1 && g.in_group() > 1 && g.taps() > 1 && !g.transposed;
+    is_grouped && is_sum && Of::new(g, T::Acc::kernels().lanes).is_some()
+}
+
+/// Whether groups of so many channels in and out share registers where these are long enough.
+pub(super) fn are_few(ig: usize, og: usize) -> bool {
+    (2..=og).contains(&ig) && og.is_power_of_two()
 }
 
 /// A weight as the algorithm reads it: by register of output channels, then by tap and channel.
 pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Acc> {
     let (lanes, taps, ig) = (T::Acc::kernels().lanes, g.taps(), g.in_group());
-    let terms = taps * ig;
-    let mut out = vec![T::Acc::ZERO; g.out_channels.next_multiple_of(lanes) * terms];
+    let (terms, members) = (taps * ig, Of::new(g, lanes).map_or(lanes, |of| of.members(g, lanes)));
+    let mut out = vec![T::Acc::ZERO; g.out_channels.div_ceil(members) * lanes * terms];
     for (c, kernel) in weight.chunks_exact(terms).take(g.out_channels).enumerate() {
-        let block = &mut out[c / lanes * lanes * terms..];
+        let block = &mut out[c / members * lanes * terms..];
         for (i, w) in kernel.iter().enumerate() {
             let term = i % taps * ig + i / taps;
-            block[term * lanes + c % lanes] = w.widen_one();
+            block[term * lanes + c % members] = w.widen_one();
         }
     }
     out
@@ -74,26 +96,29 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             &own
         }
     };
-    let padded = g.out_channels.next_multiple_of(lanes);
-    assert!(factors.len() >= padded * g.taps() * ig, "law: a weight has all its taps");
-    let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; padded]);
+    let of = Of::new(g, lanes).expect("law: the algorithm is for such groups");
+    let (each, terms) = (of.members(g, lanes), g.taps() * ig);
+    let blocks = g.out_channels.div_ceil(each);
+    assert!(factors.len() >= blocks * lanes * terms, "law: a weight has all its taps");
+    let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; g.out_channels + lanes]);
     if let Some(given) = conv.bias {
         T::widen(&given[..g.out_channels], &mut bias[..g.out_channels]);
     }
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    let ring = Ring::new::<T::Acc>(g, lanes, width);
-    let (blocks, bands, parts) = (padded / lanes, height.div_ceil(BAND), width.div_ceil(ring.columns));
-    let (terms, clamp) = (g.taps() * ig, T::as_acc(conv.x).and_then(|_| conv.clamp_only()));
+    let ring = Ring::new::<T::Acc>(g, of, lanes, width);
+    let (bands, parts) = (height.div_ceil(BAND), width.div_ceil(ring.columns));
+    let clamp = T::as_acc(conv.x).and_then(|_| conv.clamp_only());
     let shared = Shared::new(out.data);
     let task = |i: usize| {
-        let (c, i) = (i % blocks * lanes, i / blocks);
+        let (block, i) = (i % blocks, i / blocks);
         let (part, i) = (i % parts * ring.columns, i / parts);
         let [n, d, band] = [i / bands / depth, i / bands % depth, i % bands];
-        let source = Source::new(g, lanes, (x, strides), [n, c, part]);
+        let c = block * each;
+        let source = Source::new(g, &ring, (x, strides), [n, c, part]);
         let mut scratch = Scratch::take::<T::Acc>(ring.size);
         let planes = scratch.slice::<T::Acc>(ring.size);
-        let (members, pixels) = ((g.out_channels - c).min(lanes), (width - part).min(ring.columns));
-        let factors = &factors[c * terms..][..lanes * terms];
+        let (members, pixels) = ((g.out_channels - c).min(each), (width - part).min(ring.columns));
+        let factors = &factors[block * lanes * terms..][..lanes * terms];
         let (start, add) = match (ig, conv.bias) {
             (1, _) => (&bias[c..], std::ptr::null()),
             (_, None) => (&zeros[..], std::ptr::null()),
@@ -114,9 +139,9 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
                 let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
                 let offsets = &offsets;
                 let terms = Terms { x, offsets, pixels, factors, start, add, clamp, y, y_stride, members };
-                // SAFETY: a register is at every offset of every pixel (checked by `Ring::new`), one of factors for each
-                // of them, one of `start` and `add`; the output's row has room for the channels.
-                unsafe { (T::Acc::kernels().terms)(&terms) }
+                // SAFETY: a register, or number, is at every offset of every pixel (checked by `Ring::new`), a register
+                // of factors for each of them, one of `start` and `add`; the output's row has room for the channels.
+                unsafe { (T::Acc::kernels().terms[usize::from(of == Of::OneGroup)])(&terms) }
             };
             let at = n * yn + ((d * height + h) * width + part) * yp + c;
             // SAFETY: the channels of a row of pixels are this task's own part of the output (checked by `convolve`).
@@ -126,37 +151,42 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     spread(g.batch * depth * bands * parts * blocks, height / bands * ring.columns * terms * lanes, task);
 }
 
-/// Where rows of the input are spread: each has a plane for every channel of a group, in which columns that one tap
-/// reads for neighboring outputs are neighbors.
+/// Where rows of the input are spread: each has planes, of one group as it is, else one for every channel of a group, in
+/// which columns that one tap reads for neighboring outputs are neighbors. A column of a plane is a register.
 struct Ring {
+    /// What the registers of the output are of.
+    of: Of,
+    lanes: usize,
     /// Columns of the output that are made of it.
     columns: usize,
     /// Rows of the input that an output is made of, for each tap along the depth.
     slots: usize,
-    /// Numbers of a plane, of the columns that are a step apart, of a row, and of all.
+    /// Numbers of a plane, of the columns that are a step apart, of all such planes, of a row, and of all.
     plane: usize,
+    planes: usize,
     row: usize,
     size: usize,
-    lanes: usize,
     /// Where the terms of a row of taps are in such a row.
     terms: Vec<usize>,
 }
 
 impl Ring {
     /// A ring for as many of these columns of the output as stay near.
-    fn new<A>(g: &Geometry, lanes: usize, columns: usize) -> Ring {
+    fn new<A>(g: &Geometry, of: Of, lanes: usize, columns: usize) -> Ring {
         let ([kd, kh, kw], [_, down, across], [_, _, step], ig) = (g.kernel, g.dilation, g.stride, g.in_group());
-        let slots = (kh - 1) * down + 1;
+        let (slots, count) = ((kh - 1) * down + 1, if of == Of::OneGroup { 1 } else { ig });
         let plane = |columns: usize| ((columns - 1) * step + (kw - 1) * across + 1).div_ceil(step) * lanes;
-        let size = |columns: usize| kd * slots * step * ig * plane(columns);
+        let size = |columns: usize| kd * slots * step * count * plane(columns);
         let parts = (size(columns) * size_of::<A>()).div_ceil(NEAR);
         let columns = columns.div_ceil(parts).next_multiple_of(LEAST_COLUMNS).min(columns);
         let plane = plane(columns);
-        let term = |w: usize| (0..ig).map(move |j| (w % step * ig + j) * plane + w / step * lanes);
+        let (planes, apart) = (count * plane, if of == Of::OneGroup { 1 } else { plane });
+        let term = |w: usize| (0..ig).map(move |j| w % step * planes + w / step * lanes + j * apart);
         let terms: Vec<usize> = (0..kw).flat_map(|tap| term(tap * across)).collect();
-        let (row, size) = (step * ig * plane, size(columns));
-        assert!(terms.iter().all(|term| term + columns * lanes <= row), "law: terms are within a row");
-        Ring { columns, slots, plane, row, size, lanes, terms }
+        let (row, size) = (step * planes, size(columns));
+        let reach = (columns - 1) * lanes + if of == Of::OneGroup { 1 } else { lanes };
+        assert!(terms.iter().all(|term| term + reach <= row), "law: terms are within a row");
+        Ring { of, lanes, columns, slots, plane, planes, row, size, terms }
     }
 
     /// Where row `y` of the input, counted with the padding, is for tap `z` along the depth.
@@ -183,7 +213,7 @@ struct Source<'a, A> {
     strides: [usize; 3],
     /// The first column, counted with the padding.
     left: usize,
-    /// For each channel of a group, which neighbor it is for each channel of the output.
+    /// For each plane, which neighbor is where in a register.
     chosen: Vec<u32>,
 }
 
@@ -192,16 +222,22 @@ impl<'a, A: Compute> Source<'a, A> {
     /// strides of images, depth, height and width.
     fn new(
         g: &'a Geometry,
-        lanes: usize,
+        ring: &Ring,
         (x, [sn, strides @ ..]): (&'a [A], [usize; 4]),
         [n, c, part]: [usize; 3],
     ) -> Self {
-        let (ig, og) = (g.in_group(), g.out_group());
+        let ([ig, og], lanes) = ([g.in_group(), g.out_group()], ring.lanes);
         let first = c / og * ig;
-        // Behind the last channel of all: any.
-        let channel = |l: usize| (c + l).min(g.out_channels - 1) / og * ig - first;
-        let chosen: Vec<u32> = (0..ig * lanes).map(|i| (channel(i % lanes) + i / lanes) as u32).collect();
-        let count = (g.in_channels - first).min(lanes);
+        let (count, chosen): (usize, Vec<u32>) = match ring.of {
+            // What is behind the last channel is not read.
+            Of::OneGroup => (ig, (0..lanes).map(|l| l.min(ig - 1) as u32).collect()),
+            Of::Groups => {
+                // Behind the last channel of all: any.
+                let channel = |l: usize| (c + l).min(g.out_channels - 1) / og * ig - first;
+                let chosen = (0..ig * lanes).map(|i| (channel(i % lanes) + i / lanes) as u32);
+                ((g.in_channels - first).min(lanes), chosen.collect())
+            }
+        };
         assert!(chosen.iter().all(|&i| (i as usize) < count), "law: groups of a register are in a register");
         Source {
             geometry: g,
@@ -222,7 +258,7 @@ impl<'a, A: Compute> Source<'a, A> {
             return row.fill(A::ZERO);
         }
         let columns = ring.plane / ring.lanes;
-        for (phase, planes) in row.chunks_exact_mut(g.in_group() * ring.plane).enumerate() {
+        for (phase, planes) in row.chunks_exact_mut(ring.planes).enumerate() {
             // Columns of zeros in front of the first one of the input, and those of the input.
             let first = self.left + phase;
             let front = zeros.saturating_sub(first).div_ceil(step).min(columns);

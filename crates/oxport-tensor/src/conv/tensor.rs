@@ -61,7 +61,7 @@ impl ConvOptions<'_> {
             return false;
         };
         let channels = if groups == 1 || *ig > 1 { out / groups } else { groups };
-        let are_few = grouped::are_few([groups, *ig, out / groups, kernel.iter().fold(1, |a, &b| a.saturating_mul(b))]);
+        let are_few = groups > 1 && kernel.iter().any(|&size| size > 1) && grouped::are_few(*ig, out / groups);
         !self.transposed && (channels >= pixels::LEAST_CHANNELS || are_few)
     }
 

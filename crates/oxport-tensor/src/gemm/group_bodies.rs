@@ -6,11 +6,11 @@
 use super::lane::Lane;
 
 /// Pixels of an output that are summed for a register of its channels: `add + (start + Σ factors[t]·x[offsets[t]])`,
-/// term after term, clamped.
+/// term after term, clamped. Such an `x` is a register, or one number for all channels.
 pub(crate) struct Terms<'a, T> {
     /// Where the terms of the first pixel are; those of the next one are a register behind.
     pub x: *const T,
-    /// How far behind each term lies, a register.
+    /// How far behind each term lies.
     pub offsets: &'a [usize],
     pub pixels: usize,
     /// A register for each term.
@@ -30,25 +30,25 @@ pub(crate) struct Terms<'a, T> {
 const GROUP: usize = 7;
 
 #[inline(always)]
-pub(super) unsafe fn terms_body<L: Lane>(terms: &Terms<'_, L::T>) {
+pub(super) unsafe fn terms_body<L: Lane, const ONE: bool>(terms: &Terms<'_, L::T>) {
     let mut p = 0;
     // SAFETY: passed on.
     unsafe {
         if L::REGISTERS >= 32 {
             while p + 2 * GROUP <= terms.pixels {
-                terms_group::<L, { 2 * GROUP }>(terms, p);
+                terms_group::<L, ONE, 14>(terms, p);
                 p += 2 * GROUP;
             }
         }
         while p < terms.pixels {
             if terms.pixels < GROUP {
-                terms_group::<L, 1>(terms, p);
+                terms_group::<L, ONE, 1>(terms, p);
                 p += 1;
                 continue;
             }
             // The last ones may be computed twice.
             p = p.min(terms.pixels - GROUP);
-            terms_group::<L, GROUP>(terms, p);
+            terms_group::<L, ONE, GROUP>(terms, p);
             p += GROUP;
         }
     }
@@ -56,16 +56,17 @@ pub(super) unsafe fn terms_body<L: Lane>(terms: &Terms<'_, L::T>) {
 
 /// `P` pixels from pixel `p` on.
 #[inline(always)]
-unsafe fn terms_group<L: Lane, const P: usize>(terms: &Terms<'_, L::T>, p: usize) {
-    // SAFETY: the caller gives a register at every offset of every pixel, one of factors for each of them, and room for
-    // the channels of every pixel.
+unsafe fn terms_group<L: Lane, const ONE: bool, const P: usize>(terms: &Terms<'_, L::T>, p: usize) {
+    // SAFETY: the caller gives a register, or a number, at every offset of every pixel, a register of factors for each
+    // of them, and room for the channels of every pixel.
     unsafe {
         let (x, mut factors) = (terms.x.add(p * L::N), terms.factors);
         let mut acc = [L::load(terms.start); P];
         for &offset in terms.offsets {
             let (x, f) = (x.add(offset), L::load(factors));
             for (i, acc) in acc.iter_mut().enumerate() {
-                *acc = f.mul_add(L::load(x.add(i * L::N)), *acc);
+                let x = x.add(i * L::N);
+                *acc = f.mul_add(if ONE { L::splat(*x) } else { L::load(x) }, *acc);
             }
             factors = factors.add(L::N);
         }

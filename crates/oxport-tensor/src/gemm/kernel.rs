@@ -85,7 +85,8 @@ pub struct Kernels<T: 'static> {
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
-    pub(crate) terms: unsafe fn(&Terms<'_, T>),
+    /// Of registers, of numbers.
+    pub(crate) terms: [unsafe fn(&Terms<'_, T>); 2],
     pub(crate) spread: unsafe fn(&Spread<'_, T>),
     pub(crate) depthwise: Depthwise<T>,
     /// For `f32` in registers.
@@ -192,7 +193,7 @@ macro_rules! entry {
                     transpose: transpose::<L>,
                     copy: copy::<L>,
                     taps: taps::<L>,
-                    terms: terms::<L>,
+                    terms: [terms::<L, false>, terms::<L, true>],
                     spread: spread::<L>,
                     depthwise: depthwise::<L>,
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
@@ -280,9 +281,9 @@ macro_rules! entry {
             /// # Safety
             /// As [`terms_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn terms<L: Lane>(terms: &Terms<'_, L::T>) {
+            unsafe fn terms<L: Lane, const ONE: bool>(terms: &Terms<'_, L::T>) {
                 // SAFETY: the contract is passed on.
-                unsafe { terms_body::<L>(terms) }
+                unsafe { terms_body::<L, ONE>(terms) }
             }
             /// # Safety
             /// As [`spread_body`]; the CPU has the features.
