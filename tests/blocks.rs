@@ -76,6 +76,32 @@ fn odd_blocks(odd: Odd) -> ExportedProgram {
     b.finish(&outputs).expect("a program")
 }
 
+/// Layers of a convolution, its norm and an activation. The first two convolutions have other steps, so that what
+/// repeats begins between the second one and its norm.
+fn shifted_layers() -> ExportedProgram {
+    let mut b = ProgramBuilder::new(registry());
+    let mut x = b.input("x", Fake::new(DType::F32, [1, 64, 64, 64].map(Expr::from))).expect("an input");
+    for i in 0..10 {
+        let mut parameter = |name: &str, sizes: &[i64]| {
+            let seed = 31 * i + name.len() as i64;
+            let data = (0..sizes.iter().product::<i64>()).map(|n| (n * 7919 + seed) as f32 % 1009.0 + 1.0).collect();
+            let tensor = Tensor::from_vec(sizes, data).expect("a tensor");
+            b.parameter(&format!("{name}{i}"), tensor).expect("a parameter")
+        };
+        let kernel = parameter("kernel", &[64, 16, 3, 3]);
+        let [weight, bias, mean, var] = ["weight", "bias", "mean", "var"].map(|name| parameter(name, &[64]));
+        let none = || Argument::from(None::<Argument>);
+        let [steps, padding, dilation] = [if i < 2 { 2 } else { 1 }, 1, 1].map(|n| vec![n, n]);
+        let args = [x.into(), kernel.into(), none(), steps.into(), padding.into(), dilation.into(), 4i64.into()];
+        let y = b.call("aten::conv2d", args.to_vec()).expect("a call");
+        let given = [y, weight, bias, mean, var].map(Argument::from);
+        let args = given.into_iter().chain([false.into(), 0.1.into(), 1e-5.into(), true.into()]);
+        let y = b.call("aten::batch_norm", args.collect::<Vec<_>>()).expect("a call");
+        x = b.call("aten::relu", (y,)).expect("a call");
+    }
+    b.finish(&[x]).expect("a program")
+}
+
 fn optimize(
     program: &ExportedProgram,
     (opt, frozen, target): (Opt, bool, Target),
@@ -126,6 +152,19 @@ fn a_block_that_differs_is_searched_by_itself() {
             return Err(format!("{} matches are not fewer", report.searched));
         }
         check(&prove(&program, mode)?).map(drop)
+    });
+}
+
+#[test]
+fn a_block_may_begin_within_a_layer() {
+    let program = shifted_layers();
+    all(MODES, |&mode| {
+        let (optimized, report) = optimize(&program, mode, true)?;
+        let is_norm = |id| optimized.graph.node(id).op().is_some_and(|op| op.name() == "aten::batch_norm");
+        let norms = optimized.graph.ids().filter(|&id| is_norm(id)).count();
+        is_as_good(&program, mode)?;
+        let is_folded = norms == 0 || !mode.1;
+        if report.replayed > 0 && is_folded { Ok(()) } else { Err(format!("{norms} norms, {report:?}")) }
     });
 }
 

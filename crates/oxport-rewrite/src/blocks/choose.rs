@@ -1,7 +1,8 @@
 //! Of repeated blocks one is chosen for, and the copies take the terms in the places of what was chosen.
 //!
 //! Laws: what the copies cost counts, at the block that stands for them; a choice that is cyclic, or dearer than the
-//! one given, is none.
+//! one given, or costs something else than it did at the blocks (they begin where one reads much of the one before it,
+//! which stands for no others), is none.
 
 use super::{Blocks, Class, Run};
 use crate::choice::{Effort, Node, Pick, Space};
@@ -67,13 +68,13 @@ impl Blocks {
         let small = Space { classes: kept.iter().map(nodes).collect::<Option<_>>()?, roots };
         let own: Pick = kept.iter().map(|&old| given[old]).collect();
         let chosen = small.choose(Some(&own), effort)?;
-        let mut pick = given.clone();
+        let (mut pick, price) = (given.clone(), small.price(&chosen)?);
         kept.iter().zip(chosen).for_each(|(&old, chosen)| pick[old] = chosen);
         for run in &self.runs {
             run.choose(of, &at, &mut pick)?;
         }
-        let is_good = |price: &u64| space.price(given).is_none_or(|given| *price <= given);
-        space.price(&pick).filter(is_good).map(|_| pick)
+        let is_good = space.price(&pick)? == price && space.price(given).is_none_or(|given| price <= given);
+        is_good.then_some(pick)
     }
 }
 
