@@ -16,7 +16,7 @@
 use super::depthwise::{Shared, spread};
 use super::pixels::channels_last;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
-use crate::gemm::{Spread, Terms};
+use crate::gemm::{Kernels, Spread, Terms};
 use crate::scratch::Scratch;
 
 /// Rows of the output that a task makes, about: its first rows of the input are spread by the task above as well.
@@ -25,26 +25,36 @@ const BAND: usize = 16;
 const NEAR: usize = 24 << 10;
 const LEAST_COLUMNS: usize = 14;
 
-/// What output channels in a register are of.
-#[derive(Clone, Copy, PartialEq)]
-enum Of {
-    OneGroup,
-    Groups,
+/// Registers of output channels.
+#[derive(Clone, Copy)]
+struct Registers {
+    /// Numbers in one, and channels of the output among them.
+    lanes: usize,
+    members: usize,
+    /// Whether all are of one group.
+    are_one_group: bool,
 }
 
-impl Of {
-    /// `None` where a product fills its registers, or a register would need more channels of the input than it holds.
-    fn new(g: &Geometry, lanes: usize) -> Option<Of> {
+impl Registers {
+    /// `None` where a product fills its registers, or one would need more channels of the input than it holds.
+    fn new<A: Compute>(g: &Geometry) -> Option<Registers> {
+        let Kernels { lanes, half, .. } = *A::kernels();
         match (g.in_group(), g.out_group()) {
-            (1, _) => Some(Of::Groups),
-            (ig, og) if lanes < 2 * og => (ig.max(og) <= lanes).then_some(Of::OneGroup),
-            (ig, og) => (are_few(ig, og) && lanes.is_multiple_of(og)).then_some(Of::Groups),
+            (1, _) => Some(Registers { lanes, members: lanes, are_one_group: false }),
+            (ig, og) if half < 2 * og => {
+                let lanes = if ig.max(og) <= half { half } else { lanes };
+                (ig.max(og) <= lanes).then_some(Registers { lanes, members: og, are_one_group: true })
+            }
+            (ig, og) => {
+                let fits = are_few(ig, og) && lanes.is_multiple_of(og);
+                fits.then_some(Registers { lanes, members: lanes, are_one_group: false })
+            }
         }
     }
 
-    /// Channels of the output in a register.
-    fn members(self, g: &Geometry, lanes: usize) -> usize {
-        if self == Of::OneGroup { g.out_group() } else { lanes }
+    /// Planes into which a row of the input is spread.
+    fn planes(self, g: &Geometry) -> usize {
+        if self.are_one_group { 1 } else { g.in_group() }
     }
 }
 
@@ -52,7 +62,7 @@ impl Of {
 pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
     let is_sum = (2..=T::Acc::K_BLOCK).contains(&(g.taps() * g.in_group())) && !T::Acc::IS_COMPLEX;
     let is_grouped = g.groups > 1 && g.in_group() > 1 && g.taps() > 1 && !g.transposed;
-    is_grouped && is_sum && Of::new(g, T::Acc::kernels().lanes).is_some()
+    is_grouped && is_sum && Registers::new::<T::Acc>(g).is_some()
 }
 
 /// Whether groups of so many channels in and out share registers where these are long enough.
@@ -62,8 +72,9 @@ pub(super) fn are_few(ig: usize, og: usize) -> bool {
 
 /// A weight as the algorithm reads it: by register of output channels, then by tap and channel.
 pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Acc> {
-    let (lanes, taps, ig) = (T::Acc::kernels().lanes, g.taps(), g.in_group());
-    let (terms, members) = (taps * ig, Of::new(g, lanes).map_or(lanes, |of| of.members(g, lanes)));
+    let Registers { lanes, members, .. } = Registers::new::<T::Acc>(g).expect("law: the algorithm is for such groups");
+    let (taps, ig) = (g.taps(), g.in_group());
+    let terms = taps * ig;
     let mut out = vec![T::Acc::ZERO; g.out_channels.div_ceil(members) * lanes * terms];
     for (c, kernel) in weight.chunks_exact(terms).take(g.out_channels).enumerate() {
         let block = &mut out[c / members * lanes * terms..];
@@ -77,7 +88,9 @@ pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Ac
 
 /// Runs a convolution with one channel in a group, or one that [`fits`], into an output whose channels are neighbors.
 pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
-    let (g, lanes) = (&conv.geometry, T::Acc::kernels().lanes);
+    let (g, kernels) = (&conv.geometry, T::Acc::kernels());
+    let registers = Registers::new::<T::Acc>(g).expect("law: the algorithm is for such groups");
+    let Registers { lanes, members: each, are_one_group } = registers;
     let ([sn, sc, sd, sh, sw], ig) = (conv.x_strides, g.in_group());
     let copy;
     let (x, strides) = match T::as_acc(conv.x) {
@@ -96,18 +109,17 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             &own
         }
     };
-    let of = Of::new(g, lanes).expect("law: the algorithm is for such groups");
-    let (each, terms) = (of.members(g, lanes), g.taps() * ig);
-    let blocks = g.out_channels.div_ceil(each);
+    let (terms, blocks) = (g.taps() * ig, g.out_channels.div_ceil(each));
     assert!(factors.len() >= blocks * lanes * terms, "law: a weight has all its taps");
     let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; g.out_channels + lanes]);
     if let Some(given) = conv.bias {
         T::widen(&given[..g.out_channels], &mut bias[..g.out_channels]);
     }
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    let ring = Ring::new::<T::Acc>(g, of, lanes, width);
+    let ring = Ring::new::<T::Acc>(g, registers, width);
     let (bands, parts) = (height.div_ceil(BAND), width.div_ceil(ring.columns));
     let clamp = T::as_acc(conv.x).and_then(|_| conv.clamp_only());
+    let f = if are_one_group { kernels.single_terms[usize::from(lanes > kernels.half)] } else { kernels.terms };
     let shared = Shared::new(out.data);
     let task = |i: usize| {
         let (block, i) = (i % blocks, i / blocks);
@@ -141,7 +153,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
                 let terms = Terms { x, offsets, pixels, factors, start, add, clamp, y, y_stride, members };
                 // SAFETY: a register, or number, is at every offset of every pixel (checked by `Ring::new`), a register
                 // of factors for each of them, one of `start` and `add`; the output's row has room for the channels.
-                unsafe { (T::Acc::kernels().terms[usize::from(of == Of::OneGroup)])(&terms) }
+                unsafe { f(&terms) }
             };
             let at = n * yn + ((d * height + h) * width + part) * yp + c;
             // SAFETY: the channels of a row of pixels are this task's own part of the output (checked by `convolve`).
@@ -154,9 +166,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
 /// Where rows of the input are spread: each has planes, of one group as it is, else one for every channel of a group, in
 /// which columns that one tap reads for neighboring outputs are neighbors. A column of a plane is a register.
 struct Ring {
-    /// What the registers of the output are of.
-    of: Of,
-    lanes: usize,
+    registers: Registers,
     /// Columns of the output that are made of it.
     columns: usize,
     /// Rows of the input that an output is made of, for each tap along the depth.
@@ -172,21 +182,22 @@ struct Ring {
 
 impl Ring {
     /// A ring for as many of these columns of the output as stay near.
-    fn new<A>(g: &Geometry, of: Of, lanes: usize, columns: usize) -> Ring {
+    fn new<A>(g: &Geometry, registers: Registers, columns: usize) -> Ring {
         let ([kd, kh, kw], [_, down, across], [_, _, step], ig) = (g.kernel, g.dilation, g.stride, g.in_group());
-        let (slots, count) = ((kh - 1) * down + 1, if of == Of::OneGroup { 1 } else { ig });
+        let Registers { lanes, are_one_group, .. } = registers;
+        let (slots, count) = ((kh - 1) * down + 1, registers.planes(g));
         let plane = |columns: usize| ((columns - 1) * step + (kw - 1) * across + 1).div_ceil(step) * lanes;
         let size = |columns: usize| kd * slots * step * count * plane(columns);
         let parts = (size(columns) * size_of::<A>()).div_ceil(NEAR);
         let columns = columns.div_ceil(parts).next_multiple_of(LEAST_COLUMNS).min(columns);
         let plane = plane(columns);
-        let (planes, apart) = (count * plane, if of == Of::OneGroup { 1 } else { plane });
+        let (planes, apart) = (count * plane, if are_one_group { 1 } else { plane });
         let term = |w: usize| (0..ig).map(move |j| w % step * planes + w / step * lanes + j * apart);
         let terms: Vec<usize> = (0..kw).flat_map(|tap| term(tap * across)).collect();
         let (row, size) = (step * planes, size(columns));
-        let reach = (columns - 1) * lanes + if of == Of::OneGroup { 1 } else { lanes };
+        let reach = (columns - 1) * lanes + if are_one_group { 1 } else { lanes };
         assert!(terms.iter().all(|term| term + reach <= row), "law: terms are within a row");
-        Ring { of, lanes, columns, slots, plane, planes, row, size, terms }
+        Ring { registers, columns, slots, plane, planes, row, size, terms }
     }
 
     /// Where row `y` of the input, counted with the padding, is for tap `z` along the depth.
@@ -226,17 +237,16 @@ impl<'a, A: Compute> Source<'a, A> {
         (x, [sn, strides @ ..]): (&'a [A], [usize; 4]),
         [n, c, part]: [usize; 3],
     ) -> Self {
-        let ([ig, og], lanes) = ([g.in_group(), g.out_group()], ring.lanes);
+        let ([ig, og], lanes) = ([g.in_group(), g.out_group()], ring.registers.lanes);
         let first = c / og * ig;
-        let (count, chosen): (usize, Vec<u32>) = match ring.of {
+        let (count, chosen): (usize, Vec<u32>) = if ring.registers.are_one_group {
             // What is behind the last channel is not read.
-            Of::OneGroup => (ig, (0..lanes).map(|l| l.min(ig - 1) as u32).collect()),
-            Of::Groups => {
-                // Behind the last channel of all: any.
-                let channel = |l: usize| (c + l).min(g.out_channels - 1) / og * ig - first;
-                let chosen = (0..ig * lanes).map(|i| (channel(i % lanes) + i / lanes) as u32);
-                ((g.in_channels - first).min(lanes), chosen.collect())
-            }
+            (ig, (0..lanes).map(|l| l.min(ig - 1) as u32).collect())
+        } else {
+            // Behind the last channel of all: any.
+            let channel = |l: usize| (c + l).min(g.out_channels - 1) / og * ig - first;
+            let chosen = (0..ig * lanes).map(|i| (channel(i % lanes) + i / lanes) as u32);
+            ((g.in_channels - first).min(lanes), chosen.collect())
         };
         assert!(chosen.iter().all(|&i| (i as usize) < count), "law: groups of a register are in a register");
         Source {
@@ -257,14 +267,15 @@ impl<'a, A: Compute> Source<'a, A> {
         if z >= depth || y >= height {
             return row.fill(A::ZERO);
         }
-        let columns = ring.plane / ring.lanes;
+        let (lanes, kernels) = (ring.registers.lanes, A::kernels());
+        let columns = ring.plane / lanes;
         for (phase, planes) in row.chunks_exact_mut(ring.planes).enumerate() {
             // Columns of zeros in front of the first one of the input, and those of the input.
             let first = self.left + phase;
             let front = zeros.saturating_sub(first).div_ceil(step).min(columns);
             let from = (first + front * step).wrapping_sub(zeros);
             let pixels = width.saturating_sub(from).div_ceil(step).min(columns - front);
-            let inside = front * ring.lanes..(front + pixels) * ring.lanes;
+            let inside = front * lanes..(front + pixels) * lanes;
             for plane in planes.chunks_exact_mut(ring.plane) {
                 plane[..inside.start].fill(A::ZERO);
                 plane[inside.end..].fill(A::ZERO);
@@ -277,7 +288,7 @@ impl<'a, A: Compute> Source<'a, A> {
             let (x, y) = (self.x[at..].as_ptr(), planes[inside.start..].as_mut_ptr());
             let pixels = Spread { x, step, pixels, n: self.count, chosen: &self.chosen, y, plane: ring.plane };
             // SAFETY: so many numbers are at every pixel (checked), and a register for it in each plane (sliced).
-            unsafe { (A::kernels().spread)(&pixels) }
+            unsafe { kernels.spread[usize::from(lanes > kernels.half)](&pixels) }
         }
     }
 }

@@ -56,6 +56,10 @@ pub(crate) type Outputs<T> =
 pub(crate) type LineFn<T> = unsafe fn(&Line<'_, T>);
 /// Those of 3×3, 5×5 and 7×7 with steps of one, and of two.
 pub(crate) type Lines<T> = [[LineFn<T>; 2]; 3];
+/// Sums of terms that are registers, or single numbers: those of half registers first.
+pub(crate) type TermsFn<T> = unsafe fn(&Terms<'_, T>);
+/// Brings channels to where they are multiplied: in half registers, in whole ones.
+pub(crate) type SpreadFn<T> = unsafe fn(&Spread<'_, T>);
 /// `(offsets, tiles, x, out, step)`: in every tile, `out[p*step + to + j] = x[offsets[p] + from + j]`.
 pub(crate) type Gather<T> = unsafe fn(&[usize], &[Tile], *const T, *mut T, usize);
 
@@ -69,8 +73,9 @@ pub(crate) struct Tile {
 
 /// The kernels of one number type on one instruction set.
 pub struct Kernels<T: 'static> {
-    /// Numbers in a register.
+    /// Numbers in a register, and in one of half the width, if there is one.
     pub(crate) lanes: usize,
+    pub(crate) half: usize,
     /// Rows of the largest tile.
     pub(super) rows: usize,
     /// `micro[rows-1][shape]`: see [`Kernels::shape`].
@@ -85,9 +90,9 @@ pub struct Kernels<T: 'static> {
     pub(super) transpose: Transpose<T>,
     pub(super) copy: CopyRows<T>,
     pub(crate) taps: Taps<T>,
-    /// Of registers, of numbers.
-    pub(crate) terms: [unsafe fn(&Terms<'_, T>); 2],
-    pub(crate) spread: unsafe fn(&Spread<'_, T>),
+    pub(crate) terms: TermsFn<T>,
+    pub(crate) single_terms: [TermsFn<T>; 2],
+    pub(crate) spread: [SpreadFn<T>; 2],
     pub(crate) depthwise: Depthwise<T>,
     /// For `f32` in registers.
     pub(crate) lines: Option<Lines<T>>,
@@ -184,6 +189,7 @@ macro_rules! entry {
                 const IS_SINGLE: bool = L::REGISTERS > 0 && size_of::<L::T>() == 4;
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
                     lanes: L::N,
+                    half: L::Half::N,
                     rows: Self::MICRO.len(),
                     micro: Self::MICRO,
                     runs: Self::RUNS,
@@ -193,8 +199,9 @@ macro_rules! entry {
                     transpose: transpose::<L>,
                     copy: copy::<L>,
                     taps: taps::<L>,
-                    terms: [terms::<L, false>, terms::<L, true>],
-                    spread: spread::<L>,
+                    terms: terms::<L, false>,
+                    single_terms: [terms::<L::Half, true>, terms::<L, true>],
+                    spread: [spread::<L::Half>, spread::<L>],
                     depthwise: depthwise::<L>,
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
                     spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },

@@ -47,7 +47,7 @@ pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
 pub(crate) use few_rows::times_packed;
 pub(crate) use group_bodies::{Spread, Terms};
-pub(crate) use kernel::{LineFn, Tile};
+pub(crate) use kernel::{Kernels, LineFn, Tile};
 pub(crate) use line_bodies::{LEAST_COLUMNS, Line};
 pub use pack::{PackColumns, Packed, interleave};
 pub(crate) use runs::Pixels;
