@@ -6,7 +6,8 @@ mod tampering;
 
 use crate::{all, programs, root};
 use oxport::rewrite::proof::{Entry, Step, explain};
-use oxport::{Checked, ExportedProgram, Limits, Model, Opt, Proof, Target};
+use oxport::{Checked, DType, ExportedProgram, Expr, Fake, Limits, Model, Opt, Proof, Target, Tensor, Val};
+use oxport_ir::{Argument, Kwargs, ProgramBuilder};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -119,6 +120,59 @@ Range constraints: {s0: VR[2, 64], s1: VR[2, 64]}
     let proved = prove(&program, (Opt::Fast, true, Target::Aten)).expect("a proof");
     let is_regrouped = |step: &Step| matches!(step, Step::Rule { name, .. } if name == "matmul-regrouped");
     assert!(proved.proof.steps.iter().any(is_regrouped));
+    check(&proved).expect("an accepted proof");
+}
+
+/// A call that is equal from the start may be recorded with other strides of dimensions of size 1 than inference gives:
+/// here attention over one head.
+#[test]
+fn equal_terms_may_differ_in_strides_of_ones() {
+    let mut b = ProgramBuilder::new(oxport::registry());
+    let x = b.input("x", Fake::new(DType::F32, [4, 16, 16].map(Expr::from))).expect("an input");
+    let heads = ["q", "k", "v"].map(|name| {
+        let weight = (0u8..=255).map(|i| f32::from(i) / 256.0).collect();
+        let weight = b.parameter(name, Tensor::from_vec(&[16, 16], weight).expect("a tensor")).expect("a weight");
+        let linear = b.call("aten::linear", (x, weight)).expect("a call");
+        let head = b.call("aten::view", (linear, vec![4i64, 16, 1, 16])).expect("a call");
+        b.call("aten::transpose.int", (head, 1, 2)).expect("a call")
+    });
+    let mut recorded = Fake::new(DType::F32, [4, 1, 16, 16].map(Expr::from));
+    recorded.strides = [256, 16, 16, 1].map(Expr::from).into_iter().collect();
+    let attention = oxport::registry().op("aten::scaled_dot_product_attention");
+    let args = heads.map(Argument::Node).to_vec();
+    let y = b.calls().add(&attention, args, Kwargs::new(), Some(Val::Tensor(recorded))).expect("a call");
+    let y = b.call("aten::transpose.int", (y, 1, 2)).expect("a call");
+    let y = b.call("aten::reshape", (y, vec![4i64, 16, 16])).expect("a call");
+    let program = b.finish(&[y]).expect("a program");
+    let proved = prove(&program, (Opt::Fast, true, Target::Aten)).expect("a proof");
+    let is_copied = |step: &Step| matches!(step, Step::Rule { name, .. } if name == "attention-copied-query-heads");
+    assert!(proved.proof.steps.iter().any(is_copied));
+    check(&proved).expect("an accepted proof");
+}
+
+/// A list among the arguments of a call that no rule knows has no sizes of its own that were uncertain.
+#[test]
+fn what_is_behind_a_random_call_has_a_proof() {
+    let text = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: "f32[2, 3]"):
+            randn: "f32[2, 3]" = torch.ops.aten.randn.default([2, 3])
+            view: "f32[2, 3]" = torch.ops.aten.view.default(randn, [2, 3])
+            add: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, view)
+            return (add,)
+
+Graph signature:
+    # inputs
+    x: USER_INPUT
+    # outputs
+    add: USER_OUTPUT
+
+Range constraints: {}
+"#;
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("a valid text");
+    let proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");
+    assert!(proved.proof.steps.iter().any(|step| matches!(step, Step::Rule { name, .. } if name == "view-same")));
     check(&proved).expect("an accepted proof");
 }
 

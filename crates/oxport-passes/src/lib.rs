@@ -5,7 +5,7 @@
 //! | [`bind_calls`] | gives by position what a schema takes by position: every pass behind it reads calls so |
 //! | [`inline_wraps`] | replaces `wrap_with_set_grad_enabled` and `wrap_with_autocast` blocks by their nodes |
 //! | [`unwrap_subclasses`] | makes the tensors that wrappers hold constants |
-//! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices |
+//! | [`unwrap_vmaps`] | replaces `torch.vmap` regions by `map` over their slices, or by calls on all of them |
 //! | [`unwrap_calls`] | replaces `auto_functionalized` and `with_effects` by the calls they wrap |
 //! | [`functionalize`] | makes a TRAINING program ATEN: no writes, mutations as outputs |
 //! | [`decompose`] | expands operators by their decompositions |

@@ -1,4 +1,5 @@
-//! `torch.vmap` regions lowered: each becomes one `map` over the slices.
+//! `torch.vmap` regions lowered: each becomes one `map` over the slices. A pointwise body needs none: it is called on
+//! all slices at once.
 //!
 //! A TRAINING program holds a vmapped function as it was traced, for one slice, between the calls that open and close
 //! the level:
@@ -13,6 +14,8 @@
 //!
 //! Laws: levels are taken from the inside out; a node that depends on no slice stays where it is, and runs once;
 //! results keep their names; random numbers are drawn as `randomness` says.
+
+mod whole;
 
 use crate::propagate_strides::{differ, restride_users};
 use crate::randomness::{Randomness, draw, settle};
@@ -113,18 +116,15 @@ impl Region {
         }
         let origin = graph.node(self.begin).meta.derived(None);
         let mut mapped = None;
-        if !results.is_empty() && graph.node(self.begin).argument("batch_size") != Some(&Argument::Int(0)) {
+        let has_slices = graph.node(self.begin).argument("batch_size") != Some(&Argument::Int(0));
+        let wholes = if has_slices { self.on_the_whole(graph, env, registry)? } else { None };
+        if !results.is_empty() && has_slices && wholes.is_none() {
             let get = NodeKind::GetAttr(name.clone());
             let f = graph.insert_before(self.end, Node::new(name.clone(), get, Vec::new()))?;
             let places: Vec<NodeId> = sub.placeholders().map(|(id, _)| id).collect();
             let mut slices = Vec::with_capacity(self.inputs.len());
             for &input in &self.inputs {
-                let input = graph.node(input);
-                let (Some(&Argument::Node(x)), Some(&Argument::Int(dim))) =
-                    (input.argument("self"), input.argument("batch_dim"))
-                else {
-                    return Err(Error::invalid("`_add_batch_dim`: expected a tensor and a dim"));
-                };
+                let (x, dim) = sliced(graph.node(input))?;
                 let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&origin);
                 let whole = moved(&mut b, x, dim, 0)?;
                 let strides = b.fake(whole)?.strides.iter().skip(1).cloned().collect();
@@ -140,7 +140,8 @@ impl Region {
             let args = vec![f.into(), Argument::List(slices), closure];
             mapped = Some(b.call_op(&registry.op("higher_order::map_impl"), args, Kwargs::new())?);
         }
-        let mut changed = HashSet::new();
+        let wholes = wholes.unwrap_or_default();
+        let (mut changed, mut named) = (HashSet::new(), HashSet::new());
         for &output in &self.outputs {
             let node = graph.node(output).clone();
             let [y, size, dim] = ["self", "batch_size", "out_dim"].map(|name| node.argument(name));
@@ -148,8 +149,9 @@ impl Region {
                 return Err(Error::invalid("`_remove_batch_dim`: expected a tensor, a level, a size and a dim"));
             };
             let mut b = Builder::new(graph, env, registry).before(self.end).with_origin(&node.meta);
-            let new = match (results.get_index_of(y), mapped) {
-                (Some(i), Some(mapped)) => {
+            let new = match (wholes.get(y), results.get_index_of(y), mapped) {
+                (Some(&whole), ..) => moved(&mut b, whole, 0, *dim)?,
+                (None, Some(i), Some(mapped)) => {
                     let stacked = b.getitem(mapped, i as i64)?;
                     moved(&mut b, stacked, 0, *dim)?
                 }
@@ -169,11 +171,16 @@ impl Region {
             }
             graph.replace_all_uses(output, new);
             graph.erase(output)?;
-            graph.rename(new, &node.name)?;
+            if named.insert(new) {
+                graph.rename(new, &node.name)?;
+            }
         }
+        let of_body = self.body.iter().filter_map(|id| Some((*wholes.get(id)?, graph.node(*id).name.clone())));
+        let of_body: Vec<_> = of_body.filter(|(whole, _)| !named.contains(whole)).collect();
         for id in self.body.into_iter().rev().chain(self.inputs).chain([self.begin, self.end]) {
             graph.erase(id)?;
         }
+        of_body.iter().try_for_each(|(whole, name)| graph.rename(*whole, name))?;
         Ok(changed)
     }
 
@@ -221,6 +228,14 @@ fn nothing(b: &mut Builder<'_>, val: Option<&Val>) -> Result<NodeId> {
     let sizes = fake.sizes.iter().map(|s| s.as_int().map(Argument::Int)).collect::<Option<_>>();
     let sizes = sizes.ok_or_else(|| Error::unsupported("a vmap over nothing, of sizes that are not known"))?;
     b.call_kw("aten::full", (Argument::List(sizes), 0), &[("dtype", fake.dtype.into())])
+}
+
+/// The tensor of an `_add_batch_dim`, and the dimension of its slices.
+fn sliced(input: &Node) -> Result<(NodeId, i64)> {
+    match (input.argument("self"), input.argument("batch_dim")) {
+        (Some(&Argument::Node(x)), Some(&Argument::Int(dim))) => Ok((x, dim)),
+        _ => Err(Error::invalid("`_add_batch_dim`: expected a tensor and a dim")),
+    }
 }
 
 fn moved(b: &mut Builder<'_>, x: NodeId, from: i64, to: i64) -> Result<NodeId> {

@@ -13,9 +13,9 @@ use crate::family::{self, is_family};
 use crate::matching::is_function;
 use crate::rule::Rule;
 use crate::rules;
-use crate::term::{Constant, Term};
+use crate::term::{Constant, Name, Term};
 use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Symbol, Var};
+use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Var};
 use oxport_ir::Registry;
 use std::sync::Arc;
 
@@ -94,18 +94,18 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
 
 /// The operators that the pattern's family operator stands for, each with the number of its further arguments; one of
 /// nothing, where the pattern has no such operator.
-fn members(ast: &PatternAst<Term>, registry: &Registry) -> Result<Vec<(Symbol, usize)>, String> {
+fn members(ast: &PatternAst<Term>, registry: &Registry) -> Result<Vec<(Name, usize)>, String> {
     let family = ast.as_ref().iter().find_map(|node| match node {
         ENodeOrVar::ENode(Term::Op(name, kids)) if is_family(name.as_str()) => Some((name.as_str(), kids.len())),
         _ => None,
     });
-    let Some((family, tensors)) = family else { return Ok(vec![(Symbol::from(""), 0)]) };
+    let Some((family, tensors)) = family else { return Ok(vec![(Name::from(""), 0)]) };
     let members = family::members(family, tensors, registry)?;
-    Ok(members.into_iter().map(|(name, further)| (Symbol::from(name), further)).collect())
+    Ok(members.into_iter().map(|(name, further)| (Name::from(name), further)).collect())
 }
 
 /// The pattern with an operator in the place of the family's, and variables for its further arguments.
-fn with_operator(ast: &PatternAst<Term>, member: Symbol, more: usize) -> PatternAst<Term> {
+fn with_operator(ast: &PatternAst<Term>, member: Name, more: usize) -> PatternAst<Term> {
     let mut new = PatternAst::default();
     let mut ids: Vec<Id> = Vec::new();
     for node in ast.as_ref() {

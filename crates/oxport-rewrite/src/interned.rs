@@ -3,7 +3,7 @@
 //! Law: equal kinds are one, so they are compared by their addresses.
 
 use crate::kind::Kind;
-use egg::Symbol;
+use crate::name::Name;
 use indexmap::{Equivalent, IndexMap};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
@@ -65,14 +65,14 @@ impl Kinds {
 /// An operator, and the kinds of its arguments; of its result, too, where that is not computed.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Call {
-    pub op: Symbol,
+    pub op: Name,
     pub kinds: Vec<Interned>,
 }
 
 /// A call that is looked up.
 #[derive(Hash)]
 pub(crate) struct CallRef<'a> {
-    pub op: Symbol,
+    pub op: Name,
     pub kinds: SmallVec<[&'a Interned; 8]>,
 }
 

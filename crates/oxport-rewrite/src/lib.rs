@@ -42,6 +42,7 @@ mod interned;
 pub mod kind;
 mod log;
 mod matching;
+mod name;
 pub mod proof;
 pub mod rule;
 pub mod rule_text;

@@ -5,8 +5,8 @@
 use crate::applied::Applied;
 use crate::ingest::Ingested;
 use crate::proof::{Entry, Proof, Step, Value};
-use crate::term::{Constant, Term};
-use egg::{ENodeOrVar, Id, Language, PatternAst, Symbol};
+use crate::term::{Constant, Name, Term};
+use egg::{ENodeOrVar, Id, Language, PatternAst};
 use oxport_ir::ExportedProgram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A term of a proof's table, by what it is.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Call(Symbol, Vec<u32>),
+    Call(Name, Vec<u32>),
     List(Vec<u32>),
     Const(Constant),
     Node(Arc<str>),

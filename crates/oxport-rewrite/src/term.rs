@@ -7,15 +7,15 @@
 pub use crate::children::Children;
 pub use crate::constant::Constant;
 pub(crate) use crate::constant::written;
-use egg::{Id, Language, Symbol};
+pub use crate::name::Name;
+use egg::{Id, Language};
 use std::cmp::Ordering;
-use std::num::NonZeroU32;
 
-/// A term. Terms are ordered by what they say: a symbol's own order is that in which names came up in the process.
+/// A term. Terms are ordered by what they say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     /// A call, by the operator's name.
-    Op(Symbol, Children),
+    Op(Name, Children),
     /// A list of arguments.
     List(Children),
     /// A constant.
@@ -37,8 +37,7 @@ impl Ord for Term {
             Term::Own(..) => 4,
         };
         match (self, other) {
-            (Term::Op(a, x), Term::Op(b, y)) if a == b => x.cmp(y),
-            (Term::Op(a, _), Term::Op(b, _)) => a.as_str().cmp(b.as_str()),
+            (Term::Op(a, x), Term::Op(b, y)) => a.cmp(b).then_with(|| x.cmp(y)),
             (Term::List(x), Term::List(y)) => x.cmp(y),
             (Term::Const(a), Term::Const(b)) => a.cmp(b),
             (Term::Leaf(a), Term::Leaf(b)) => a.cmp(b),
@@ -101,8 +100,8 @@ fn length(children: usize) -> u64 {
 }
 
 /// The discriminant of calls of an operator with so many arguments.
-pub(crate) fn discriminant_of_op(name: Symbol, arguments: usize) -> u64 {
-    OP_BIT | u64::from(NonZeroU32::from(name).get()) << LENGTH_BITS | length(arguments)
+pub(crate) fn discriminant_of_op(name: Name, arguments: usize) -> u64 {
+    OP_BIT | u64::from(name.number()) << LENGTH_BITS | length(arguments)
 }
 
 impl egg::FromOp for Term {

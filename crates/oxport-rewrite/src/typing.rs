@@ -11,9 +11,9 @@ use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Types, is_folded, unbacked_of};
 use crate::scope::Scope;
-use crate::term::{Constant, Term};
+use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
-use egg::{Analysis, DidMerge, EGraph, Id, Symbol};
+use egg::{Analysis, DidMerge, EGraph, Id};
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ impl<'r> Typing<'r> {
     }
 
     /// What a call yields; `None` if it is ill-typed.
-    fn call<'a>(&self, op: Symbol, kids: impl Iterator<Item = &'a Interned>, recorded: &Kind) -> Option<Called> {
+    fn call<'a>(&self, op: Name, kids: impl Iterator<Item = &'a Interned>, recorded: &Kind) -> Option<Called> {
         let compute = |CallRef { op, kinds }: &CallRef<'_>| {
             let kids: Vec<&Kind> = kinds.iter().map(|kind| &***kind).collect();
             let call = self.types.call_as(op.as_str(), &kids, recorded)?;

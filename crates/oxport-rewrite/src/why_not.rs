@@ -12,10 +12,10 @@ use crate::kind::{Differs, Kind};
 use crate::matching::{self, Match, Miss, is_function, matches, over, parts, short};
 use crate::rule::{Rule, Soundness};
 use crate::rules;
-use crate::term::Term;
+use crate::term::{Name, Term};
 use crate::typing::Graph;
 use crate::{Limits, Phase, Stop};
-use egg::{ENodeOrVar, Id, Language, PatternAst, Symbol, Var};
+use egg::{ENodeOrVar, Id, Language, PatternAst, Var};
 use oxport_ir::{ExportedProgram, NodeId};
 use oxport_sym::Expr;
 use std::collections::{HashMap, HashSet};
@@ -399,7 +399,7 @@ impl Search<'_> {
 const MOST_NAMES: usize = 4;
 
 /// The operator of a part of a pattern.
-fn operator(node: &ENodeOrVar<Term>) -> Option<Symbol> {
+fn operator(node: &ENodeOrVar<Term>) -> Option<Name> {
     match node {
         ENodeOrVar::ENode(Term::Op(name, _)) => Some(*name),
         _ => None,

@@ -326,7 +326,8 @@ fn any_argument(store: &mut Store<'_>, terms: &Terms, a: &Argument, depth: u32) 
         .into_iter()
         .map(|a| any_argument(store, terms, a, depth + 1))
         .collect::<Result<Vec<TermId>, Refusal>>()?;
-    Ok(store.known(Head::Call(name.into()), &items, Kind::Unknown, false))
+    // It has no sizes but those of its items.
+    Ok(store.known(Head::Call(name.into()), &items, Kind::Unknown, true))
 }
 
 /// The storage of a node's value: that of an input, one that a call made, or a view of another.

@@ -77,6 +77,15 @@ impl<'r> Store<'r> {
         same_type(&self.types.env, self.kind(a), self.kind(b))
     }
 
+    /// True if a term that is equal to one yields the same as another.
+    ///
+    /// # Errors
+    /// There are too many to look at.
+    pub fn has_member_of_type(&mut self, of: TermId, like: TermId) -> Result<bool, Refusal> {
+        self.spend(self.closure.members(of).len())?;
+        Ok(self.closure.members(of).iter().any(|&member| self.same_type(member, like)))
+    }
+
     /// A term of a known type; that of a term that exists stays.
     pub fn known(&mut self, head: Head, args: &[TermId], kind: Kind, is_certain: bool) -> TermId {
         let before = self.closure.len();
