@@ -163,8 +163,8 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     spread(g.batch * depth * bands * parts * blocks, height / bands * ring.columns * terms * lanes, task);
 }
 
-/// Where rows of the input are spread: each has planes, of one group as it is, else one for every channel of a group, in
-/// which columns that one tap reads for neighboring outputs are neighbors. A column of a plane is a register.
+/// Where rows of the input are spread: each has planes, of one group as it is, else one for every channel of a group,
+/// in which columns that one tap reads for neighboring outputs are neighbors. A column of a plane is a register.
 struct Ring {
     registers: Registers,
     /// Columns of the output that are made of it.

@@ -88,7 +88,8 @@ unsafe fn terms_group<L: Lane, const ONE: bool, const P: usize>(terms: &Terms<'_
     }
 }
 
-/// Pixels whose channels are brought to where they are multiplied: registers `chosen[j]` of `n` neighbors of each pixel.
+/// Pixels whose channels are brought to where they are multiplied: registers `chosen[j]` of `n` neighbors of each
+/// pixel.
 pub(crate) struct Spread<'a, T> {
     /// The channels of the first pixel, and from one to the next.
     pub x: *const T,
