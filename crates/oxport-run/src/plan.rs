@@ -166,7 +166,7 @@ impl Plan {
         let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), options.fuse_from)?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
-            pool.install(|| prepare(&mut body, options.fast));
+            pool.install(|| oxport_tensor::gemm::together(|| prepare(&mut body, options.fast)));
         }
         let mut storages = std::collections::HashMap::new();
         for (_, t) in program.tensors() {

@@ -27,7 +27,7 @@ impl Arena {
     /// # Errors
     /// The allocation fails.
     pub fn new(len: usize) -> Result<Arena> {
-        Ok(Arena { block: Arc::new(Block::zeroed(len)?), len, regions: Vec::new(), taken: Vec::new() })
+        Ok(Arena { block: Arc::new(Block::lasting(len)?), len, regions: Vec::new(), taken: Vec::new() })
     }
 
     /// Size in bytes.

@@ -1,6 +1,6 @@
-//! [`Block`]: memory of the heap. Large blocks that are freed are kept for the next of their size: those of a
-//! computation on its thread, while it runs ([`recycling`]), and those of results, when their users have dropped them,
-//! for the next run ([`FreeList`]).
+//! [`Block`]: memory of the heap, or pages of its own. Large blocks of the heap that are freed are kept for the next of
+//! their size: those of a computation on its thread, while it runs ([`recycling`]), and those of results, when their
+//! users have dropped them, for the next run ([`FreeList`]).
 //!
 //! The system gives the pages of a fresh block one by one, when they are first touched: that takes longer than most
 //! kernels, and longer than clearing memory that is there.
@@ -8,6 +8,7 @@
 //! Laws: a block is kept or freed, never both; what [`Block::zeroed`] takes is cleared; no more than [`MOST`] bytes lie
 //! unused in a computation, and [`MOST_RESULTS`] between runs.
 
+use crate::pages::{HUGE, Pages};
 use crate::{Error, Result};
 use std::alloc;
 use std::cell::RefCell;
@@ -141,11 +142,13 @@ impl std::fmt::Debug for FreeList {
     }
 }
 
-/// An aligned zeroed heap block, freed on drop.
+/// An aligned zeroed block, of the heap or of pages of its own, freed on drop.
 pub(crate) struct Block {
     pub(crate) start: NonNull<u8>,
     base: NonNull<u8>,
     layout: alloc::Layout,
+    /// Where it lies, if not on the heap: such a block is not kept.
+    pages: Option<Pages>,
 }
 
 // SAFETY: plain memory without thread affinity, which a block itself neither reads nor writes.
@@ -171,7 +174,19 @@ impl Block {
         let skip = base.as_ptr().align_offset(ALIGN);
         // SAFETY: `skip < ALIGN`, and the block is `ALIGN` bytes longer than `len`.
         let start = unsafe { base.add(skip) };
-        Ok(Block { start, base, layout })
+        Ok(Block { start, base, layout, pages: None })
+    }
+
+    /// As [`zeroed`](Block::zeroed), in huge pages if it is that large: memory that stays for long.
+    pub(crate) fn lasting(len: usize) -> Result<Block> {
+        let layout = alloc::Layout::from_size_align(len, ALIGN);
+        let pages = if len >= HUGE { Pages::new(len) } else { None };
+        match (pages, layout) {
+            (Some(pages), Ok(layout)) => {
+                Ok(Block { start: pages.start(), base: pages.start(), layout, pages: Some(pages) })
+            }
+            _ => Block::zeroed(len),
+        }
     }
 
     /// The bytes that a block of so many has of the system.
@@ -184,7 +199,7 @@ impl Block {
         self.layout.size()
     }
 
-    /// Gives the memory back to the system.
+    /// Gives the memory of a block of the heap back to the system.
     ///
     /// # Safety
     /// Nobody uses or frees this block afterwards.
@@ -196,6 +211,9 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
+        if self.pages.is_some() {
+            return;
+        }
         // SAFETY: `self` is not used after its drop, but for `free` below where the copy was not kept; so there is one
         // owner.
         let copy = ManuallyDrop::new(unsafe { std::ptr::read(self) });

@@ -28,6 +28,7 @@ pub mod memory;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod number;
+mod pages;
 pub mod parallel;
 pub mod reduce;
 pub mod rng;
@@ -54,7 +55,7 @@ pub use gemm::{affine, matmul};
 pub use half::{bf16, f16};
 pub use layout::{Dims, Layout, SharedLayout};
 pub use loops::join;
-pub use loops::{Binary, Rows, Unary, add, clamp, copy, fill};
+pub use loops::{Binary, Rows, Unary, add, clamp, clamp_gate, copy, fill};
 pub use loops::{map, update, update_rows, update_zip, zip, zip_rows, zip3};
 pub use math::Analytic;
 pub use memory::{Pool, filled, table};

@@ -12,6 +12,8 @@
 
 use smallvec::SmallVec;
 
+use crate::gemm::Activation;
+use crate::number::Float;
 use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Result, Scalar, SharedLayout, Tensor, TensorMut, cast as convert_to, dispatch};
 
@@ -37,8 +39,8 @@ pub fn map<T: Element, U: Element>(x: &Tensor, out: &mut TensorMut, f: impl Unar
 /// `out[i] = x[i]`, raised to `low`, then lowered to `high` if there is one. NaN stays, and so does −0 at a bound of 0.
 /// Behind a product, the product's kernel computes it in registers.
 pub fn clamp<T: Element + PartialOrd>(x: &Tensor, out: &mut TensorMut, low: T, high: Option<T>) -> Result<()> {
-    let bounds = || Known::Clamp([convert_to(low), high.map_or(f32::INFINITY, convert_to)]);
-    let known = (T::DTYPE == DType::F32).then(bounds);
+    let bounds = || [convert_to(low), high.map_or(f32::INFINITY, convert_to)];
+    let known = (T::DTYPE == DType::F32).then(|| Known::Activation(Activation::Clamp(bounds())));
     let raised = move |x: T| if x < low { low } else { x };
     let (dtypes, outs) = ([T::DTYPE; 2], &mut [out]);
     match high {
@@ -50,6 +52,28 @@ pub fn clamp<T: Element + PartialOrd>(x: &Tensor, out: &mut TensorMut, low: T, h
             simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &clamped });
         }),
     }
+}
+
+/// `out[i] = x[i] · clamp(x[i] + shift) · scale`, where the sum is raised to the lower bound, then lowered to the upper
+/// one: hardswish. Behind a product, the product's kernel computes it in registers.
+pub fn clamp_gate<T: Element + Float>(
+    x: &Tensor,
+    out: &mut TensorMut,
+    shift: T,
+    [low, high]: [T; 2],
+    scale: T,
+) -> Result<()> {
+    let [s, l, h, f] = [shift, low, high, scale].map(convert_to);
+    let known = Known::Activation(Activation::ClampGate { shift: s, bounds: [l, h], scale: f });
+    let known = (T::DTYPE == DType::F32).then_some(known);
+    let gated = move |x: T| {
+        let sum = x + shift;
+        let raised = if sum < low { low } else { sum };
+        x * if raised > high { high } else { raised } * scale
+    };
+    run_known(&[x], &mut [out], Access::Write, Some(&[T::DTYPE; 2]), known, &|rows| {
+        simd::run(Map { x: rows.input::<T>(0), out: rows.output::<T>(0), f: &gated });
+    })
 }
 
 /// `out[i] = a[i] + b[i]` in float32, where `a` and `b` broadcast to the sizes of `out`. Behind a product, the

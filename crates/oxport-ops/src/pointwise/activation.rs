@@ -178,7 +178,10 @@ fn hardsigmoid(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 
 fn hardswish(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     // The last factor is 1/6 and no divisor, for which vectors wait; within a unit in the last place.
-    float!(a, o, |x, T| x * clip(x + 3.0, 0.0, 6.0) * (1.0 / 6.0))
+    let dtype = o[0].dtype();
+    computed!(float dtype, |T| {
+        Ok(oxport_tensor::clamp_gate::<T>(&input(a, 0, dtype)?, &mut o[0], 3.0, [0.0, 6.0], 1.0 / 6.0)?)
+    })
 }
 
 /// `scale · x`, where not positive `below · (exp(inner · x) − 1)`.

@@ -5,7 +5,7 @@
 use super::depthwise::{Shared, spread};
 use super::grouped::by_registers;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
-use crate::gemm::{LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
+use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
 use std::ops::Range;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
@@ -30,8 +30,8 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     }
     let line = line_kernel::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    let clamp = if line.is_some() { conv.clamp_only() } else { None };
-    let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], clamp };
+    let activation = if line.is_some() { conv.activation_only() } else { None };
+    let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], activation };
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
     spread(g.batch * depth * height, width * g.taps() * channels, |i| {
@@ -39,7 +39,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
         let at = place[0] * yn + (place[1] * height + place[2]) * width * yp;
         // SAFETY: rows of the output are each this task's own (checked by `convolve`), with room for its channels.
         unsafe {
-            shared.row(conv.after, at, [width, yp, channels], clamp.is_some(), |y, step| match line {
+            shared.row(conv.after, at, [width, yp, channels], activation.is_some(), |y, step| match line {
                 Some(f) => rows.line(f, place, width, y, step),
                 None => rows.windows(&windows, place, y, step),
             });
@@ -65,7 +65,7 @@ struct Rows<'a, T: Multiply> {
     /// The bias, in whole registers.
     start: &'a [T::Acc],
     zeros: &'a [T::Acc],
-    clamp: Option<[T::Acc; 2]>,
+    activation: Option<Activation<T::Acc>>,
 }
 
 impl<T: Multiply> Rows<'_, T> {
@@ -99,7 +99,7 @@ impl<T: Multiply> Rows<'_, T> {
                 factors: self.factors.as_ptr(),
                 start: self.start.as_ptr(),
                 zeros: self.zeros.as_ptr(),
-                clamp: self.clamp,
+                activation: self.activation,
                 y,
                 y_stride,
             });

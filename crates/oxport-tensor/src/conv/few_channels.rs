@@ -33,9 +33,9 @@ pub(super) fn run<T: Multiply>(
         (tap / g.kernel[2] * channels + channel) * row + tap % g.kernel[2] * g.dilation[2]
     };
     let offsets = (0..channels * g.taps()).map(offset).collect();
-    let clamp = conv.clamp_only();
+    let activation = conv.activation_only();
     let bias = conv.bias.and_then(T::as_acc);
-    let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], bias, clamp) else { return false };
+    let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], bias, activation) else { return false };
     let shared = Shared::new(out.data);
     spread(g.batch * depth * height, width * g.taps() * channels * g.out_channels, |i| {
         let [n, d, h] = [i / (depth * height), i / height % depth, i % height];
@@ -57,7 +57,7 @@ pub(super) fn run<T: Multiply>(
         let at = n * yn + (d * height + h) * width * yp;
         // SAFETY: rows of the output are each this task's own (checked by `convolve`), with room for its channels.
         unsafe {
-            shared.row(conv.after, at, [width, yp, g.out_channels], clamp.is_some(), |y, stride| {
+            shared.row(conv.after, at, [width, yp, g.out_channels], activation.is_some(), |y, stride| {
                 spaced.multiply(copy, width, y, stride);
             });
         }

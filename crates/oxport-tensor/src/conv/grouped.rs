@@ -118,7 +118,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
     let ring = Ring::new::<T::Acc>(g, registers, width);
     let (bands, parts) = (height.div_ceil(BAND), width.div_ceil(ring.columns));
-    let clamp = T::as_acc(conv.x).and_then(|_| conv.clamp_only());
+    let activation = T::as_acc(conv.x).and_then(|_| conv.activation_only());
     let f = if are_one_group { kernels.single_terms[usize::from(lanes > kernels.half)] } else { kernels.terms };
     let shared = Shared::new(out.data);
     let task = |i: usize| {
@@ -150,14 +150,14 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             let make = |y: *mut T::Acc, y_stride: usize| {
                 let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
                 let offsets = &offsets;
-                let terms = Terms { x, offsets, pixels, factors, start, add, clamp, y, y_stride, members };
+                let terms = Terms { x, offsets, pixels, factors, start, add, activation, y, y_stride, members };
                 // SAFETY: a register, or number, is at every offset of every pixel (checked by `Ring::new`), a register
                 // of factors for each of them, one of `start` and `add`; the output's row has room for the channels.
                 unsafe { f(&terms) }
             };
             let at = n * yn + ((d * height + h) * width + part) * yp + c;
             // SAFETY: the channels of a row of pixels are this task's own part of the output (checked by `convolve`).
-            unsafe { shared.row(conv.after, at, [pixels, yp, members], clamp.is_some(), make) }
+            unsafe { shared.row(conv.after, at, [pixels, yp, members], activation.is_some(), make) }
         }
     };
     spread(g.batch * depth * bands * parts * blocks, height / bands * ring.columns * terms * lanes, task);

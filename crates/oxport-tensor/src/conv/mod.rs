@@ -30,7 +30,8 @@ mod weight;
 mod winograd;
 
 use crate::gemm::{
-    After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
+    Activation, After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm,
+    is_disjoint,
 };
 pub use tensor::{ConvOptions, PackedKernel, convolution};
 pub use weight::{Form, PackedWeight};
@@ -153,10 +154,10 @@ pub struct Convolution<'a, T: Multiply> {
 }
 
 impl<T: Multiply> Convolution<'_, T> {
-    /// The bounds of a clamp that is all that follows.
-    fn clamp_only(&self) -> Option<[T::Acc; 2]> {
+    /// An activation that is all that follows.
+    fn activation_only(&self) -> Option<Activation<T::Acc>> {
         let tail = self.after?.tail.filter(|tail| tail.residual.is_none())?;
-        (&tail.clamp? as &dyn std::any::Any).downcast_ref().copied()
+        (&tail.activation? as &dyn std::any::Any).downcast_ref().copied()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gemm::tests::each;
-use crate::gemm::{Residual, Tail};
+use crate::gemm::{Activation, Residual, Tail};
 use crate::scratch::Scratch;
 use half::f16;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -338,7 +338,7 @@ fn rows_of_pixels_are_handed_on() {
             }
         };
         let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-20.0, 35.0)).collect();
-        let tail = Tail { residual: None, clamp: Some([-20.0, 35.0]) };
+        let tail = Tail { residual: None, activation: Some(Activation::Clamp([-20.0, 35.0])) };
         assert!(clamped == run(Some(After { f: &clamp, writes: true, tail: Some(tail) })), "{text}");
         let residual = Residual { first: y.as_ptr(), len: y.len(), output: 0 };
         let tail = Tail { residual: Some(residual), ..tail };
@@ -433,13 +433,13 @@ fn winograd_is_near_the_sum() {
         let clamp = |part: crate::gemm::Finished| has_tail.store(has_tail.load(Relaxed) && part.has_tail, Relaxed);
         let more = numbers(count, 9);
         let mut residual = Residual { first: more.as_ptr(), len: count, output: 0 };
-        let tail = Some(Tail { residual: Some(residual), clamp: Some([-1.5, 2.0]) });
+        let tail = Some(Tail { residual: Some(residual), activation: Some(Activation::Clamp([-1.5, 2.0])) });
         let clamped: Vec<f32> = y.iter().zip(&more).map(|(y, more)| (y + more).clamp(-1.5, 2.0)).collect();
         assert!(clamped == run(3, Some(After { f: &clamp, writes: true, tail })), "{text}");
         assert!(has_tail.load(Relaxed), "{text}");
         // One that is too short is not read.
         residual.len -= 1;
-        let tail = Some(Tail { residual: Some(residual), clamp: None });
+        let tail = Some(Tail { residual: Some(residual), activation: None });
         assert!(y == run(3, Some(After { f: &clamp, writes: false, tail })), "{text}");
         assert!(!has_tail.into_inner(), "{text}");
     }

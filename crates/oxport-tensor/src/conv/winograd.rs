@@ -200,7 +200,7 @@ impl Run<'_> {
     fn outputs(&self, tiles: Range<usize>, first: usize, products: &[f32], count: usize) {
         let (conv, o) = (self.conv, self.conv.geometry.out_channels);
         let ([height, width], [sn, _, sp]) = (self.sizes, self.strides);
-        let Tail { residual, clamp } = self.tail.unwrap_or_default();
+        let Tail { residual, activation } = self.tail.unwrap_or_default();
         let start = &conv.bias.unwrap_or(self.zeros)[..o];
         assert!(products.len() >= POINTS * count * o, "law: a block has the products of its tiles");
         // What lies outside is written to a place of its own.
@@ -224,7 +224,9 @@ impl Run<'_> {
             let from = products[(tile - first) * o..].as_ptr();
             // SAFETY: the products of a tile lie `count * o` apart (checked above); at every place there is room for
             // the channels of a pixel, and these pixels are this task's own.
-            unsafe { (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, residuals, clamp, &places) }
+            unsafe {
+                (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, residuals, activation, &places)
+            }
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));
         for y in h..(h + TILE).min(height) {

@@ -1,5 +1,6 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
+use super::activation::Activation;
 use super::grid::{Grid, TASK_PANELS};
 use super::kernel::Kernels;
 use super::pack::{Cols, PanelsRef, Rows, Side, Source, pack_panel, slices};
@@ -137,7 +138,7 @@ unsafe impl<T: Send> Send for CView<T> {}
 unsafe impl<T: Send> Sync for CView<T> {}
 
 /// What is done to tiles as they are written: see [`Tail`](super::view::Tail).
-type TailOf<A> = (*const A, Option<[A; 2]>);
+type TailOf<A> = (*const A, Option<Activation<A>>);
 
 impl<T: Multiply> One<'_, T> {
     /// Turns the product around (`Cᵀ = Bᵀ·Aᵀ`) where C is contiguous along its rows only, or has a single column.
@@ -299,12 +300,13 @@ impl<T: Multiply> One<'_, T> {
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
                             None => (std::ptr::null(), 0),
                         };
-                        let (residual, clamp) = match tail.filter(|_| s + 1 == last) {
-                            Some((residual, clamp)) => (c.residual(residual, p), clamp),
+                        let (residual, activation) = match tail.filter(|_| s + 1 == last) {
+                            Some((residual, activation)) => (c.residual(residual, p), activation),
                             None => (std::ptr::null(), None),
                         };
-                        let (alpha, cols, next) = (self.alpha, width, b.as_ptr());
-                        let out = TileOut { c: p, stride, cols, is_far, alpha, add, add_stride, residual, clamp, next };
+                        let (alpha, next) = (self.alpha, b.as_ptr());
+                        let at = TileOut { activation, ..TileOut::new(p, stride, width, next) };
+                        let out = TileOut { is_far, alpha, add, add_stride, residual, ..at };
                         let (slice, later) = ((s, k0, kc), block.end - panels.end);
                         let tiles = TilesOf { rows, panels, slice, b, step, behind, later };
                         // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
@@ -336,7 +338,7 @@ impl<T: Multiply> One<'_, T> {
             Some(residual) => residual.first_of(self.c.data, self.c.len)?,
             None => std::ptr::null(),
         };
-        let tail: TailOf<f32> = (first, tail.clamp);
+        let tail: TailOf<f32> = (first, tail.activation);
         (&tail as &dyn std::any::Any).downcast_ref().copied()
     }
 

@@ -3,10 +3,11 @@
 //!
 //! Invariants: those of [`super::kernel`].
 
+use super::activation::{Activation, activate};
 use super::lane::Lane;
 
 /// Pixels of an output that are summed for a register of its channels: `add + (start + Σ factors[t]·x[offsets[t]])`,
-/// term after term, clamped. Such an `x` is a register, or one number for all channels.
+/// term after term, and its activation. Such an `x` is a register, or one number for all channels.
 pub(crate) struct Terms<'a, T> {
     /// Where the terms of the first pixel are; those of the next one are a register behind.
     pub x: *const T,
@@ -19,7 +20,7 @@ pub(crate) struct Terms<'a, T> {
     pub start: *const T,
     /// A register that is added to sums, or nothing (null).
     pub add: *const T,
-    pub clamp: Option<[T; 2]>,
+    pub activation: Option<Activation<T>>,
     /// The first pixel of the output, from one to the next, and the channels of the register.
     pub y: *mut T,
     pub y_stride: usize,
@@ -76,11 +77,7 @@ unsafe fn terms_group<L: Lane, const ONE: bool, const P: usize>(terms: &Terms<'_
                 *acc = add.add(*acc);
             }
         }
-        if let Some([low, high]) = terms.clamp {
-            for acc in &mut acc {
-                *acc = acc.raised(L::splat(low)).lowered(L::splat(high));
-            }
-        }
+        activate(&mut acc, terms.activation);
         for (i, acc) in acc.into_iter().enumerate() {
             let y = terms.y.add((p + i) * terms.y_stride);
             if terms.members == L::N { acc.store(y) } else { acc.store_part(y, terms.members) }

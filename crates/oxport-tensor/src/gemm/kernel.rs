@@ -10,6 +10,7 @@
 //! inlined, every intrinsic in it is a call.
 
 use super::Compute;
+use super::activation::Activation;
 use super::group_bodies::{Spread, Terms, spread_body, terms_body};
 use super::halves::Stored;
 use super::lane::{Lane, Plain};
@@ -18,6 +19,7 @@ use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::pack_bodies::{copy_body, transpose_body};
 use super::runs::{Pixels, Segment, depthwise_body, runs_body};
 use super::spaced::{SpacedKernels, spaced_body};
+use super::tall::{TallMicro, tall_body};
 use super::tap_bodies::{gather_body, taps_body};
 use super::tile::{TileOut, prefetch_tile, store_tile};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
@@ -48,10 +50,18 @@ pub(crate) type Taps<T> = unsafe fn(&[Tile], &[usize], &[T], *const T, T, *mut T
 pub(crate) type Depthwise<T> = unsafe fn(&Pixels<'_, T>);
 /// `(places, channels, factors, to, step)`: the 36 points of the 6×6 pixels at these places, `step` apart.
 pub(crate) type Points<T> = unsafe fn(&[*const T; 36], usize, &Factors<T>, *mut T, usize);
-/// `(from, step, channels, start, factors, residuals, clamp, places)`: the 4×4 outputs of 36 points `step` apart, each
-/// added to its channel's start and its residual, and clamped.
-pub(crate) type Outputs<T> =
-    unsafe fn(*const T, usize, usize, *const T, &Factors<T>, Option<&[*const T; 16]>, Option<[T; 2]>, &[*mut T; 16]);
+/// `(from, step, channels, start, factors, residuals, activation, places)`: the 4×4 outputs of 36 points `step` apart,
+/// each added to its channel's start and its residual, then activated.
+pub(crate) type Outputs<T> = unsafe fn(
+    *const T,
+    usize,
+    usize,
+    *const T,
+    &Factors<T>,
+    Option<&[*const T; 16]>,
+    Option<Activation<T>>,
+    &[*mut T; 16],
+);
 /// A row of an output of a kernel per channel of one size, with steps of one or two.
 pub(crate) type LineFn<T> = unsafe fn(&Line<'_, T>);
 /// Those of 3×3, 5×5 and 7×7 with steps of one, and of two.
@@ -94,7 +104,9 @@ pub struct Kernels<T: 'static> {
     pub(crate) single_terms: [TermsFn<T>; 2],
     pub(crate) spread: [SpreadFn<T>; 2],
     pub(crate) depthwise: Depthwise<T>,
-    /// For `f32` in registers.
+    /// Of half a register of columns, of one, in twice the rows. For `f32` in registers.
+    pub(super) tall: Option<[TallMicro<T>; 2]>,
+    /// Likewise.
     pub(crate) lines: Option<Lines<T>>,
     /// Likewise.
     pub(super) spaced: Option<SpacedKernels<T>>,
@@ -148,7 +160,7 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
 }
 
 /// Instantiates the bodies below one set of CPU features, for tiles of 1 to `$mr` rows; of evenly spaced ones, `$one`
-/// with one register of columns and `$two` with two.
+/// with at most one register of columns and `$two` with two.
 macro_rules! entry {
     ($module:ident, [$($feature:literal)?], $($mr:literal)+, [$one:literal, $two:literal]) => {
         mod $module {
@@ -186,6 +198,11 @@ macro_rules! entry {
                         [spaced::<L, $two, 2, 1>, spaced::<L, $two, 2, 2>],
                     ],
                 };
+                const TALL: [TallMicro<L::T>; 2] = {
+                    let is_twice = $one == 2 * Self::MICRO.len();
+                    assert!(is_twice || !Self::IS_SINGLE, "law: a tall tile has twice the rows of the largest one");
+                    [tall::<L::Half, $one>, tall::<L, $one>]
+                };
                 const IS_SINGLE: bool = L::REGISTERS > 0 && size_of::<L::T>() == 4;
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
                     lanes: L::N,
@@ -203,6 +220,7 @@ macro_rules! entry {
                     single_terms: [terms::<L::Half, true>, terms::<L, true>],
                     spread: [spread::<L::Half>, spread::<L>],
                     depthwise: depthwise::<L>,
+                    tall: if Self::IS_SINGLE { Some(Self::TALL) } else { None },
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
                     spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },
                     gather: gather::<L>,
@@ -238,6 +256,15 @@ macro_rules! entry {
             ) {
                 // SAFETY: the contract is passed on.
                 unsafe { spaced_body::<L, MR, NV, S>(x, offsets, b, step, out) }
+            }
+            /// # Safety
+            /// As [`tall_body`]; the CPU has the features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn tall<L: Lane, const MR: usize>(
+                k: usize, x: *const L::T, row: usize, b: *const L::T, step: usize, out: &TileOut<L::T>,
+            ) {
+                // SAFETY: the contract is passed on.
+                unsafe { tall_body::<L, MR>(k, x, row, b, step, out) }
             }
             /// # Safety
             /// As [`dot_body`]; the CPU has the features.
@@ -334,10 +361,10 @@ macro_rules! entry {
             $(#[target_feature(enable = $feature)])?
             unsafe fn outputs<L: Lane>(
                 from: *const L::T, step: usize, channels: usize, start: *const L::T, f: &Factors<L::T>,
-                residuals: Option<&[*const L::T; 16]>, clamp: Option<[L::T; 2]>, places: &[*mut L::T; 16],
+                residuals: Option<&[*const L::T; 16]>, activation: Option<Activation<L::T>>, places: &[*mut L::T; 16],
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { outputs_body::<L>(from, step, channels, start, f, residuals, clamp, places) }
+                unsafe { outputs_body::<L>(from, step, channels, start, f, residuals, activation, places) }
             }
             /// # Safety
             /// As [`axpy_body`]; the CPU has the features.

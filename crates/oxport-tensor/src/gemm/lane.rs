@@ -51,6 +51,12 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn chosen(self, at: *const u32) -> Self;
     /// Asks for the cache line at `p`, which need not be readable.
     unsafe fn prefetch(p: *const Self::T);
+    /// The next number's place, of which the compiler knows nothing: else it takes all sums of places and steps out of
+    /// a loop, though they find no registers.
+    #[inline(always)]
+    fn advanced(p: *const Self::T) -> *const Self::T {
+        p.wrapping_add(1)
+    }
 }
 
 /// The portable lane: an array, vectorized by the compiler as far as the enabled features go.
@@ -140,6 +146,7 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Lane;
+    use std::arch::asm;
     use std::arch::x86_64::*;
 
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
@@ -233,6 +240,14 @@ mod x86 {
                 unsafe fn prefetch(p: *const $t) {
                     // SAFETY: a prefetch of any address is harmless.
                     unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+                }
+                #[allow(clippy::pointers_in_nomem_asm_block)]
+                #[inline(always)]
+                fn advanced(p: *const $t) -> *const $t {
+                    let mut p = p.wrapping_add(1);
+                    // SAFETY: there is no instruction, and so none that reads what is there.
+                    unsafe { asm!("/* {} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags)) };
+                    p
                 }
             }
         };

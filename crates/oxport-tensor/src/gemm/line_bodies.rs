@@ -4,6 +4,7 @@
 //! Invariants: those of [`super::kernel`], and of the general kernel: an output is its start and then its taps in
 //! order, those of zeros too.
 
+use super::activation::{Activation, activate};
 use super::lane::Lane;
 
 /// A row of an output with a kernel of `K×K` per channel.
@@ -23,7 +24,7 @@ pub(crate) struct Line<'a, T> {
     pub start: *const T,
     /// A register of zeros.
     pub zeros: *const T,
-    pub clamp: Option<[T; 2]>,
+    pub activation: Option<Activation<T>>,
     /// The first column of the output, and from one to the next.
     pub y: *mut T,
     pub y_stride: usize,
@@ -108,11 +109,7 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, 
             columns!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
             factors = factors.add(K * L::N);
         }
-        if let Some([low, high]) = line.clamp {
-            for y in &mut acc {
-                *y = y.raised(L::splat(low)).lowered(L::splat(high));
-            }
-        }
+        activate(&mut acc, line.activation);
         for (i, y) in acc.into_iter().enumerate() {
             let to = line.y.add((p + i) * line.y_stride + block * L::N);
             if PART { y.store_part(to, members) } else { y.store(to) }

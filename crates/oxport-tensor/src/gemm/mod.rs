@@ -17,6 +17,7 @@
 //! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap.
 //! * `beta == 0` does not read C; an empty k gives `beta·C + bias`.
 
+mod activation;
 mod block;
 mod element;
 mod few_rows;
@@ -35,6 +36,7 @@ mod part;
 mod planes;
 mod runs;
 mod spaced;
+mod tall;
 mod tap_bodies;
 mod tensor;
 mod tile;
@@ -42,6 +44,7 @@ mod view;
 mod winograd_bodies;
 mod with_half;
 
+pub(crate) use activation::Activation;
 pub use block::gemm;
 pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
@@ -50,12 +53,13 @@ pub(crate) use group_bodies::{Spread, Terms};
 pub(crate) use kernel::{Kernels, LineFn, Tile};
 pub(crate) use line_bodies::{LEAST_COLUMNS, Line};
 pub use pack::{PackColumns, Packed, interleave};
+pub use panels::together;
 pub(crate) use runs::Pixels;
 pub use runs::{Runs, ZEROS};
 pub(crate) use spaced::Spaced;
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
-pub(crate) use view::{Bounds, Finished, Residual, Tail};
+pub(crate) use view::{Finished, Residual, Tail};
 pub(crate) use view::{extent, is_disjoint};
 pub(crate) use winograd_bodies::Factors;
 

@@ -128,8 +128,18 @@ impl<'a, T: Compute> Block<'a, T> {
             }
             Block::Runs(windows) => {
                 let (segments, places) = (&windows.slices[s][..], windows.tiles(first, len * count));
-                let kernel = kernels.runs[len - 1][kernels.shape(out.cols)];
-                for (i, places) in places.chunks_exact(len * windows.count).enumerate() {
+                let (shape, mut done) = (kernels.shape(out.cols), 0);
+                if let (Some(row), Some(tall), true) = (windows.row(), kernels.tall, shape < 2 && len == kernels.rows) {
+                    for (i, places) in places.chunks_exact(2 * len).enumerate() {
+                        out.next = ahead(b, behind, count - 2 * i - 1 + later);
+                        // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
+                        unsafe { tall[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
+                        out.descend(2 * len);
+                    }
+                    done = count / 2 * 2;
+                }
+                let kernel = kernels.runs[len - 1][shape];
+                for (i, places) in places.chunks_exact(len * windows.count).enumerate().skip(done) {
                     out.next = ahead(b, behind, count - i + later);
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
@@ -202,6 +212,11 @@ impl<'a, T: Compute> Windows<'a, T> {
             }
             at += members * count;
         }
+    }
+
+    /// How far rows are apart, if each is one run and they are evenly spaced.
+    fn row(&self) -> Option<usize> {
+        self.spaced.map(|[_, row]| row)
     }
 
     /// The places of tiles of so many rows, from row `row` of the product.

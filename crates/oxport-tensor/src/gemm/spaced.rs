@@ -6,6 +6,7 @@
 //!
 //! Law: the product of the matrix that the rows make up, to the bit.
 
+use super::activation::Activation;
 use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Cols, Side};
@@ -32,7 +33,7 @@ pub(crate) struct Spaced<'a, T: Compute> {
     step: usize,
     /// What is added to each sum, in whole registers.
     start: Option<Vec<T>>,
-    clamp: Option<[T; 2]>,
+    activation: Option<Activation<T>>,
 }
 
 impl<'a, T: Compute> Spaced<'a, T> {
@@ -45,7 +46,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
         offsets: Vec<usize>,
         [rows, step]: [usize; 2],
         start: Option<&[T]>,
-        clamp: Option<[T; 2]>,
+        activation: Option<Activation<T>>,
     ) -> Option<Self> {
         let kernels = T::kernels();
         assert!(b.side == Side::Right && b.k == offsets.len(), "law: a weight has a row for each offset");
@@ -58,7 +59,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
             whole.resize(Cols::new(b.major, kernels).padded(), T::ZERO);
             whole
         });
-        Some(Spaced { kernels, spaced, b, offsets, step, start, clamp })
+        Some(Spaced { kernels, spaced, b, offsets, step, start, activation })
     }
 
     /// The product of `rows` rows, the first of which begins at the start of `x`, no fewer than were promised.
@@ -81,7 +82,8 @@ impl<'a, T: Compute> Spaced<'a, T> {
                 let i = i.min(rows - most);
                 let to = c.wrapping_add(i * stride + from);
                 let add = self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr());
-                let out = TileOut { add, clamp: self.clamp, ..TileOut::new(to, stride, cols.len(j), b.as_ptr()) };
+                let tile = TileOut::new(to, stride, cols.len(j), b.as_ptr());
+                let out = TileOut { add, activation: self.activation, ..tile };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.
                 unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), &out) }

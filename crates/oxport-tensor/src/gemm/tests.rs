@@ -258,6 +258,9 @@ impl Runs<f32> for Cut<'_> {
     fn run_len(&self) -> usize {
         self.len
     }
+    fn spaced(&self, _: usize) -> Option<[usize; 2]> {
+        (self.count == 1).then_some([0, self.len])
+    }
     fn places(&self, _: usize, rows: std::ops::Range<usize>, out: &mut [usize]) {
         for (row, out) in rows.zip(out.chunks_exact_mut(self.count)) {
             for (r, out) in out.iter_mut().enumerate() {
@@ -274,7 +277,17 @@ fn runs_are_a_matrix() {
     let sizes: &[(usize, usize, usize, usize, usize)] = if cfg!(miri) {
         &[(3, 19, 2, 3, 5), (1, 3, 1, 1, 390)]
     } else {
-        &[(1, 40, 3, 4, 7), (13, 33, 1, 1, 50), (29, 70, 9, 9, 64), (300, 17, 2, 3, 200), (15, 96, 40, 49, 21)]
+        &[
+            (1, 40, 3, 4, 7),
+            (13, 33, 1, 1, 50),
+            (29, 70, 9, 9, 64),
+            (300, 17, 2, 3, 200),
+            (15, 96, 40, 49, 21),
+            // Tiles of twice as many rows: of half a register, of one in several slices, behind two.
+            (61, 5, 1, 1, 7),
+            (118, 16, 1, 1, 901),
+            (90, 48, 1, 1, 33),
+        ]
     };
     for &(m, n, stored, count, len) in sizes {
         let (k, data, b, bias) = (count * len, noise(m * stored * len, 7919), noise(count * len * n, 31), noise(n, 7));

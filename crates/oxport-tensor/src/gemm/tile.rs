@@ -1,9 +1,10 @@
 //! Tiles: where one of a product goes, and how it is written.
 
 use super::Compute;
+use super::activation::{Activation, activate};
 use super::lane::Lane;
 
-/// Where a tile of a product goes: `c = add + alpha·ab + residual`, clamped.
+/// Where a tile of a product goes: `c = activation(add + alpha·ab + residual)`.
 #[derive(Clone, Copy)]
 pub(super) struct TileOut<T> {
     /// The tile, and its stride of rows.
@@ -19,8 +20,8 @@ pub(super) struct TileOut<T> {
     pub(super) add_stride: usize,
     /// What is added to the sums, which lies as the tile does, or nothing (null).
     pub(super) residual: *const T,
-    /// What they are clamped to then.
-    pub(super) clamp: Option<[T; 2]>,
+    /// What becomes of them then.
+    pub(super) activation: Option<Activation<T>>,
     /// What will be read soon: a cache line of it is asked for at every step of k.
     pub(super) next: *const T,
 }
@@ -29,7 +30,8 @@ impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
     pub(super) fn new(c: *mut T, stride: usize, cols: usize, next: *const T) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
-        TileOut { c, stride, cols, is_far: false, alpha: T::ONE, add, add_stride: 0, residual, clamp: None, next }
+        let (is_far, alpha, activation) = (false, T::ONE, None);
+        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, residual, activation, next }
     }
 
     /// Goes to the tile below this one, of so many rows each.
@@ -80,7 +82,7 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
 /// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
 #[inline(always)]
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, residual, clamp, .. } = *out;
+    let TileOut { c, stride, cols, alpha, add, add_stride, residual, activation, .. } = *out;
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
     unsafe {
         let mut acc = *acc;
@@ -121,14 +123,7 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
                 }
             }
         }
-        if let Some([low, high]) = clamp {
-            let (low, high) = (L::splat(low), L::splat(high));
-            for row in &mut acc {
-                for r in row {
-                    *r = r.raised(low).lowered(high);
-                }
-            }
-        }
+        activate(acc.as_flattened_mut(), activation);
         if cols == NV * L::N {
             for (i, row) in acc.iter().enumerate() {
                 for (v, r) in row.iter().enumerate() {

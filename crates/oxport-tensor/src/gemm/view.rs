@@ -1,5 +1,6 @@
 //! Operands of a product: strided matrices over slices, packed operands, and the epilogue of finished elements.
 
+use super::activation::Activation;
 use super::{Compute, Multiply, PackColumns, Packed, Runs};
 use smallvec::SmallVec;
 
@@ -90,8 +91,8 @@ pub struct After<'a> {
 pub(crate) struct Tail {
     /// A number is added to each.
     pub(crate) residual: Option<Residual>,
-    /// Then it is clamped.
-    pub(crate) clamp: Option<Bounds>,
+    /// What becomes of the sum then.
+    pub(crate) activation: Option<Activation<f32>>,
 }
 
 /// A tensor that is added to an output; its elements lie as those of the output do.
@@ -115,9 +116,6 @@ impl Residual {
 unsafe impl Send for Residual {}
 // SAFETY: as above.
 unsafe impl Sync for Residual {}
-
-/// A lower and an upper bound: a number is raised to the one, then lowered to the other. NaN stays, and −0 at 0.
-pub(crate) type Bounds = [f32; 2];
 
 /// Finished elements of an output: `rows` runs of `cols` neighbors, `stride` apart, from element `at` on.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@
 //!
 //! Invariant: those of [`super::kernel`]: a body has no closures; channels do not enter each other's numbers.
 
+use super::activation::{Activation, activate};
 use super::lane::Lane;
 
 /// The numbers that the transforms multiply by; other types than `f32` do not use them.
@@ -114,7 +115,7 @@ pub(super) unsafe fn outputs_body<L: Lane>(
     start: *const L::T,
     f: &Factors<L::T>,
     residuals: Option<&[*const L::T; 16]>,
-    clamp: Option<[L::T; 2]>,
+    activation: Option<Activation<L::T>>,
     places: &[*mut L::T; 16],
 ) {
     let mut c = 0;
@@ -139,15 +140,13 @@ pub(super) unsafe fn outputs_body<L: Lane>(
             let start = if is_whole { L::load(start.add(c)) } else { L::load_part(start.add(c), n) };
             for (i, row) in half.into_iter().enumerate() {
                 for (j, y) in outputs(row, f).into_iter().enumerate() {
-                    let mut y = y.add(start);
+                    let mut y = [y.add(start)];
                     if let Some(residuals) = residuals {
                         let from = residuals[i * 4 + j].add(c);
-                        y = y.add(if is_whole { L::load(from) } else { L::load_part(from, n) });
+                        y = [y[0].add(if is_whole { L::load(from) } else { L::load_part(from, n) })];
                     }
-                    if let Some([low, high]) = clamp {
-                        y = y.raised(L::splat(low)).lowered(L::splat(high));
-                    }
-                    let to = places[i * 4 + j].add(c);
+                    activate(&mut y, activation);
+                    let ([y], to) = (y, places[i * 4 + j].add(c));
                     if is_whole { y.store(to) } else { y.store_part(to, n) }
                 }
             }

@@ -13,7 +13,7 @@
 //! that does anything with an absent value but run one loop is refused, before anything is written that anybody sees.
 
 use super::walk::{Access, Operand, Part, RowFn, Walk};
-use crate::gemm::{After, Bounds, Finished, Residual, Tail};
+use crate::gemm::{Activation, After, Finished, Residual, Tail};
 use crate::scratch::Scratch;
 use crate::{DType, Error, Layout, Result, SharedLayout, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
@@ -100,7 +100,7 @@ type Kernels<'a> = [(&'a Tensor, &'a dyn Fn(&mut [TensorMut]) -> bool)];
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     Sum,
-    Clamp(Bounds),
+    Activation(Activation<f32>),
 }
 
 /// The row function of a call, and its operands; the calls before it are the outer links.
@@ -404,7 +404,7 @@ fn behind(
 }
 
 /// The calls behind a product whose output begins at `output`, if the product's kernel can compute them: a sum with a
-/// tensor of the product's layout, a clamp, or a clamp of such a sum.
+/// tensor of the product's layout, an activation, or one of such a sum.
 fn tail(value: &Tensor, output: usize, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
     let is = |x: &Tensor, of: &Tensor| x.storage().same_storage(of.storage()) && x.layout() == of.layout();
     let residual = |link: &Link<'_>| {
@@ -420,15 +420,15 @@ fn tail(value: &Tensor, output: usize, kernels: &Kernels<'_>, link: &Link<'_>) -
     if value.dtype() != DType::F32 {
         return None;
     }
-    let ([x], Some(Known::Clamp(bounds))) = (link.inputs, link.known) else {
-        return residual(link).map(|sum| Tail { residual: Some(sum), clamp: None });
+    let ([x], Some(Known::Activation(activation))) = (link.inputs, link.known) else {
+        return residual(link).map(|sum| Tail { residual: Some(sum), activation: None });
     };
     let sum = match link.outer {
         None if is(x, value) => None,
         Some(outer) if is(x, kernels[0].0) => Some(residual(outer)?),
         _ => return None,
     };
-    Some(Tail { residual: sum, clamp: Some(bounds) })
+    Some(Tail { residual: sum, activation: Some(activation) })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::conv::{ConvOptions, Form, PackedKernel, convolution};
 use crate::gemm::{Affine, PackedMatrix, Right, affine};
-use crate::{Pool, add, clamp, copy, map, update, zip, zip3};
+use crate::{Pool, add, clamp, clamp_gate, copy, map, update, zip, zip3};
 
 fn absent(dtype: DType, layout: Layout) -> Tensor {
     Tensor::absent(dtype, SharedLayout::new(layout).unwrap()).unwrap()
@@ -244,10 +244,10 @@ fn follow(draw: &mut Draw, dtype: DType, layout: Layout, produce: Produce<'_>) -
     compare(&made, Some((value, produce, is_shared)), 1 + draw.below(2))
 }
 
-/// A sum with a tensor of the same layout, a clamp or both behind a product, which the product's kernel computes:
-/// crossed bounds, NaN and −0 included.
+/// A sum with a tensor of the same layout, a clamp or a gate, or both behind a product, which the product's kernel
+/// computes: crossed bounds, NaN and −0 included.
 #[test]
-fn sums_and_clamps_are_the_products_own() {
+fn sums_and_activations_are_the_products_own() {
     let numbers = [1.0, -0.0, f32::NAN, -2.5, f32::INFINITY, 0.0, 3.0, -1e-40];
     let tensor = |sizes: &[i64], step: usize| {
         let n = sizes.iter().product::<i64>() as usize;
@@ -265,9 +265,11 @@ fn sums_and_clamps_are_the_products_own() {
         let bounds = [(0.0, None), (-1.0, Some(2.0)), (2.0, Some(-1.0)), (f32::NAN, Some(1.0))];
         let clamps = bounds.map(|(low, high)| move |x: &Tensor, out: &mut TensorMut| clamp(x, out, low, high).is_ok());
         let sums: [Apply<'_>; 2] = [&|x, out| add(x, &more, out).is_ok(), &|x, out| add(&more, x, out).is_ok()];
-        let clamps = clamps.each_ref().map(|clamp| clamp as Apply<'_>);
-        let pairs = sums.iter().flat_map(|&sum| clamps.map(|clamp| vec![sum, clamp]));
-        let chains: Vec<Vec<Apply<'_>>> = clamps.iter().chain(&sums).map(|&f| vec![f]).chain(pairs).collect();
+        let gate = |x: &Tensor, out: &mut TensorMut| clamp_gate(x, out, 3.0f32, [0.0, 6.0], 1.0 / 6.0).is_ok();
+        let [a0, a1, a2, a3] = clamps.each_ref().map(|clamp| clamp as Apply<'_>);
+        let activations: [Apply<'_>; 5] = [a0, a1, a2, a3, &gate];
+        let pairs = sums.iter().flat_map(|&sum| activations.map(|last| vec![sum, last]));
+        let chains: Vec<Vec<Apply<'_>>> = activations.iter().chain(&sums).map(|&f| vec![f]).chain(pairs).collect();
         for right in [Right::Packed(&packed), Right::Tensor(&b)] {
             for (i, chain) in chains.iter().enumerate() {
                 let mut product = make();

@@ -1,0 +1,55 @@
+//! Tiles of twice as many rows as usual, for columns that fill at most one register: else the places of rows, most of
+//! which find no register of the CPU, are loaded as often as numbers are multiplied.
+//!
+//! ```text
+//!   row 7g + i of A   =   x + 7g·step  +  i·step        a few places that advance, and the multiples of the step
+//! ```
+//!
+//! Law: the product of runs, to the bit.
+
+use super::lane::Lane;
+use super::tile::{TileOut, prefetch_tile, store_tile};
+
+/// `(k, x, row, b, b_step, out)`: as [`Micro`](super::kernel::Micro), for rows that are `row` numbers apart.
+pub(super) type TallMicro<T> = unsafe fn(usize, *const T, usize, *const T, usize, &TileOut<T>);
+
+/// Rows that are addressed from one place.
+const REACH: usize = 7;
+
+/// A tile of C: see [`TallMicro`].
+#[inline(always)]
+pub(super) unsafe fn tall_body<L: Lane, const MR: usize>(
+    k: usize,
+    x: *const L::T,
+    row: usize,
+    b: *const L::T,
+    b_step: usize,
+    out: &TileOut<L::T>,
+) {
+    // SAFETY: the caller gives MR rows of k numbers in `x`, k steps of a register in `b`, and a MR×cols tile.
+    unsafe {
+        let mut acc = [[L::zero(); 1]; MR];
+        prefetch_tile::<L, MR>(out);
+        let mut places = [0, 1, 2, 3].map(|g| x.wrapping_add(g * REACH * row));
+        let (mut b, mut ahead) = (b, out.next);
+        for _ in 0..k {
+            L::prefetch(ahead);
+            let numbers = L::load(b);
+            // Written out, so that sums stay in registers.
+            macro_rules! rows {
+                ($($i:literal)+) => {$(
+                    if $i < MR {
+                        let s = L::splat(*places[$i / REACH].add($i % REACH * row));
+                        acc[$i][0] = s.mul_add(numbers, acc[$i][0]);
+                    }
+                )+};
+            }
+            rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);
+            for place in &mut places {
+                *place = L::advanced(*place);
+            }
+            (b, ahead) = (b.add(b_step), ahead.wrapping_add(64 / size_of::<L::T>()));
+        }
+        store_tile(&acc, out);
+    }
+}
