@@ -3,7 +3,7 @@
 use crate::winograd::noise;
 use oxport::custom::Result;
 use oxport::{DType, Fake, Opt, PlanOptions, ProgramBuilder, Tensor, Toolchain, Value};
-use oxport_ir::NodeId;
+use oxport_ir::{Argument, NodeId};
 
 /// A sum of a sequence that lies column by column and one that lies row by row is laid out once, where rows are read.
 #[test]
@@ -37,5 +37,113 @@ fn sequences_are_laid_out_by_rows() {
         let (Value::Tensor(a), Value::Tensor(b)) = (a, b) else { panic!("tensors") };
         let bits = |t: &Tensor| t.to_vec::<f32>().expect("float32").iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!((a.strides(), bits(a)), (b.strides(), bits(b)));
+    }
+}
+
+/// A tensor of these sizes and strides as an input, what calls on it yield, and their strides.
+fn strides_of(
+    sizes: &[i64],
+    strides: &[i64],
+    call: &dyn Fn(&mut ProgramBuilder<'_>, NodeId) -> Result<NodeId>,
+) -> Vec<i64> {
+    let mut b = ProgramBuilder::new(oxport::registry());
+    let mut fake = Fake::new(DType::F32, sizes.iter().map(|&n| n.into()));
+    fake.strides = strides.iter().map(|&n| n.into()).collect();
+    let x = b.input("x", fake).expect("an input");
+    let y = call(&mut b, x).expect("the call is valid");
+    b.calls().fake(y).expect("a tensor").strides.iter().map(|s| s.as_int().expect("a number")).collect()
+}
+
+/// Which results lie with their channels innermost, by PyTorch 2.15: of those in the memory format of their input, and
+/// of batch norm, which asks in another way. Sizes of 1, gaps and strides of 0 make the difference.
+#[test]
+fn memory_formats_are_those_of_pytorch() {
+    let inputs: [(&[i64], &[i64], bool, bool); 14] = [
+        (&[1, 32, 65, 1], &[2080, 1, 32, 1], false, true),
+        (&[1, 32, 1, 1], &[32, 1, 32, 32], true, false),
+        (&[2, 1, 4, 5], &[20, 1, 5, 1], true, false),
+        (&[2, 3, 4, 5], &[120, 1, 30, 6], true, true),
+        (&[2, 3, 1, 1], &[3, 1, 1, 1], false, false),
+        (&[2, 3, 1, 1], &[3, 1, 3, 3], true, false),
+        (&[1, 1, 1, 1], &[1, 1, 1, 1], false, false),
+        (&[2, 3, 4, 1], &[12, 1, 3, 3], true, true),
+        (&[2, 3, 4, 1], &[12, 1, 3, 1], false, true),
+        (&[2, 3, 4, 5], &[0, 0, 0, 0], false, false),
+        (&[2, 3, 4, 5], &[60, 1, 0, 3], false, false),
+        (&[2, 3, 2, 4, 5], &[120, 1, 60, 15, 3], true, true),
+        (&[2, 3, 1, 4, 1], &[12, 1, 12, 3, 3], true, true),
+        (&[1, 3, 1, 4, 1], &[12, 1, 7, 3, 3], false, true),
+    ];
+    for (sizes, strides, of_format, of_norm) in inputs {
+        let n = sizes.len() - 2;
+        let expected = |channels: i64, by_channels: bool| {
+            let mut sizes = sizes.to_vec();
+            sizes[1] = channels;
+            let order: Vec<usize> = if by_channels {
+                [1].into_iter().chain((2..n + 2).rev()).chain([0]).collect()
+            } else {
+                (0..n + 2).rev().collect()
+            };
+            let (mut strides, mut next) = (vec![0; n + 2], 1);
+            order.into_iter().for_each(|d| {
+                next *= {
+                    strides[d] = next;
+                    sizes[d]
+                }
+            });
+            strides
+        };
+        let name = format!("{sizes:?} {strides:?}");
+        let of = |call: &dyn Fn(&mut ProgramBuilder<'_>, NodeId) -> Result<NodeId>| strides_of(sizes, strides, call);
+        let convolved = of(&|b, x| {
+            let weight: Vec<i64> = [4, sizes[1]].into_iter().chain(vec![1; n]).collect();
+            let weight = b.input("w", Fake::new(DType::F32, weight.into_iter().map(Into::into)))?;
+            b.call(&format!("conv{n}d"), (x, weight))
+        });
+        assert_eq!(convolved, expected(4, of_format), "a convolution of {name}");
+        let joined = of(&|b, x| b.call("cat", (vec![x, x], 1i64)));
+        assert_eq!(joined, expected(2 * sizes[1], of_format), "two of {name} joined");
+        let pooled = of(&|b, x| b.call(&format!("max_pool{n}d"), (x, vec![1i64; n])));
+        assert_eq!(pooled, expected(sizes[1], of_format), "the pool of {name}");
+        let norm = of(&|b, x| {
+            let mut statistics = |name: &str| b.input(name, Fake::new(DType::F32, [sizes[1].into()]));
+            let (mean, var) = (statistics("mean")?, statistics("var")?);
+            b.call("batch_norm", (x, Argument::None, Argument::None, mean, var, false, 0.1, 1e-5, false))
+        });
+        assert_eq!(norm, expected(sizes[1], of_norm), "the batch norm of {name}");
+    }
+}
+
+/// Pools of sequences are those of images of one row, by PyTorch 2.15.
+#[test]
+fn pools_of_sequences_keep_their_strides() {
+    let of = |name: &'static str| strides_of(&[2, 32, 80], &[2560, 1, 32], &move |b, x| b.call(name, (x, vec![2i64])));
+    assert_eq!(of("avg_pool1d"), [1280, 1, 32]);
+    assert_eq!(of("max_pool1d"), [1280, 40, 1]);
+    assert_eq!(of("adaptive_avg_pool1d"), [64, 1, 32]);
+}
+
+/// Which numbers of heads the fused kernel of attention takes, by PyTorch 2.15: its result lies as the query does.
+#[test]
+fn attention_is_fused_for_as_many_keys_as_values() {
+    let cases = [
+        ([2, 4], [2, 4], false, true),
+        ([2, 1], [2, 1], false, true),
+        ([2, 1], [2, 4], false, false),
+        ([2, 4], [2, 1], false, false),
+        ([1, 4], [2, 4], false, false),
+        ([2, 2], [2, 2], true, true),
+        ([2, 1], [2, 1], true, true),
+        ([2, 2], [2, 1], true, false),
+        ([2, 2], [2, 4], true, false),
+    ];
+    for (key, value, grouped, is_fused) in cases {
+        let strides = strides_of(&[2, 4, 5, 16], &[320, 16, 64, 1], &|b, q| {
+            let fake = |[batch, heads]: [i64; 2]| Fake::new(DType::F32, [batch, heads, 7, 16].map(Into::into));
+            let (k, v) = (b.input("k", fake(key))?, b.input("v", fake(value))?);
+            b.calls().call_kw("scaled_dot_product_attention", (q, k, v), &[("enable_gqa", grouped.into())])
+        });
+        let expected = if is_fused { [320, 16, 64, 1] } else { [320, 80, 16, 1] };
+        assert_eq!(strides, expected, "keys {key:?}, values {value:?}, grouped: {grouped}");
     }
 }

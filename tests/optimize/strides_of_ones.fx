@@ -37,8 +37,7 @@ ExportedProgram:
             transpose: "f32[1, 8, 5]" = torch.ops.aten.transpose.int(x, 1, 2)
             sin: "f32[1, 8, 5]" = torch.ops.aten.sin.default(transpose)
             relu_2: "f32[1, 8, 5]" = torch.ops.aten.relu.default(sin)
-            relu_3: "f32[1, 8, 5]" = torch.ops.aten.relu.default(relu_2)
-            return (relu, relu_3)
+            return (relu, relu_2)
 
 Graph signature:
     # inputs
@@ -46,6 +45,6 @@ Graph signature:
 
     # outputs
     relu: USER_OUTPUT
-    relu_3: USER_OUTPUT
+    relu_2: USER_OUTPUT
 
 Range constraints: {}

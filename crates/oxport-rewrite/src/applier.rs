@@ -6,7 +6,7 @@
 use crate::applied::{Application, Applied};
 use crate::compute::{self, compute};
 use crate::forms::{Form, Forms, Search};
-use crate::kind::{Differs, Kind, difference};
+use crate::kind::Differs;
 use crate::matching::PARTS;
 use crate::rule::Rule;
 use crate::term::Term;
@@ -141,10 +141,7 @@ impl Typed {
         if !left.is_certain || !right.is_certain {
             return Err(Obstacle::Uncertain);
         }
-        // What is stored once is compared first.
-        let is_same = left.kind == right.kind && matches!(*left.kind, Kind::Value(_));
-        let differs = || difference(&graph.analysis.types.env, &left.kind, &right.kind);
-        match if is_same { None } else { differs() } {
+        match left.difference(&graph.analysis.types.env, right) {
             Some(differs) => Err(Obstacle::Type(new, differs)),
             None => Ok((new, computed)),
         }

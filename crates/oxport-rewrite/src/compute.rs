@@ -9,6 +9,8 @@
 //! | `@compose(a, b)` | the order of dimensions that permuting by `a`, then by `b` gives |
 //! | `@swap(x, a, b)` | the order of the dimensions of `x` with two of them exchanged |
 //! | `@reverse(x)` | the order of the dimensions of `x` from the last to the first |
+//! | `@dense(x)` | the order in which the dimensions of `x` lie without gaps, if it is another with the same last |
+//! | `@inverse(a)` | the order of dimensions that undoes an order |
 //! | `@sizes(x)` | the sizes of the whole, as the arguments of a reshape; symbolic ones may be those of `x` |
 //! | `@last(x)` | the last size of `x` in a list, if it is a number |
 //! | `@along(x, d)` | the sizes of a vector along dimension `d` of `x`, as the arguments of a reshape: `[1, -1, 1]` |
@@ -28,11 +30,11 @@ use crate::constant::Constant;
 use crate::kind::Kind;
 use crate::terms::Terms;
 use oxport_ir::Fake;
-use oxport_sym::Expr;
+use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::DType;
 
 /// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize); 20] = [
+const FUNCTIONS: [(&str, usize); 22] = [
     ("@mul", 2),
     ("@reciprocal", 1),
     ("@product", 3),
@@ -40,6 +42,8 @@ const FUNCTIONS: [(&str, usize); 20] = [
     ("@compose", 2),
     ("@swap", 3),
     ("@reverse", 1),
+    ("@dense", 1),
+    ("@inverse", 1),
     ("@sizes", 1),
     ("@last", 1),
     ("@along", 2),
@@ -123,6 +127,16 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
         "@reverse" => {
             let n = rank(0)? as i64;
             Some(ints(graph, (0..n).rev()))
+        }
+        "@dense" => {
+            let order = dense(kind(0)?.tensor()?, graph.env())?;
+            Some(ints(graph, order.into_iter().map(|d| d as i64)))
+        }
+        "@inverse" => {
+            let order = order(kind(0)?)?;
+            let place = |d: usize| order.iter().position(|&from| from == d);
+            let places = (0..order.len()).map(place).collect::<Option<Vec<usize>>>()?;
+            Some(ints(graph, places.into_iter().map(|d| d as i64)))
         }
         "@position" => {
             let order = order(kind(0)?)?;
@@ -239,6 +253,20 @@ pub(crate) fn wrap(dim: i64, n: usize) -> Option<usize> {
 pub(crate) fn order(kind: &Kind) -> Option<Vec<usize>> {
     let dims = kind.ints()?;
     dims.iter().map(|&d| wrap(d, dims.len())).collect()
+}
+
+/// The dimensions of a tensor from the one of the widest stride to that of stride 1, if it has no gaps; `None` if that
+/// is the order in which they are, or ends with another one.
+fn dense(x: &Fake, env: &ShapeEnv) -> Option<Vec<usize>> {
+    let (mut left, mut order, mut stride): (Vec<usize>, _, _) = ((0..x.dim()).collect(), Vec::new(), Expr::int(1));
+    while !left.is_empty() {
+        let at = left.iter().rposition(|&d| env.equal(&x.strides[d], &stride))?;
+        let dim = left.remove(at);
+        stride = &stride * &x.sizes[dim];
+        order.push(dim);
+    }
+    order.reverse();
+    (!order.is_sorted() && order.last() == Some(&(order.len() - 1))).then_some(order)
 }
 
 fn ints<T: Terms>(graph: &mut T, numbers: impl Iterator<Item = i64>) -> T::Id {

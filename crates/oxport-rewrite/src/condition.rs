@@ -207,8 +207,8 @@ impl Condition {
                 wrap(dim, n)? + 1 == n
             }
             Condition::Contiguous(x) => {
-                let t = m.tensor(x)?;
-                m.equal(&t.strides, &contiguous_strides(&t.sizes))
+                let laid = m.terms.laid((m.at)(x)?).tensor()?;
+                [m.tensor(x)?, laid].iter().all(|t| m.equal(&t.strides, &contiguous_strides(&t.sizes)))
             }
             Condition::PowerOfTwo(v) => {
                 let exponent = m.number(v)?.abs().log2();

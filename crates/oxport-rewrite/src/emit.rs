@@ -11,7 +11,6 @@
 use crate::extract::Choice;
 use crate::ingest::{Ingested, is_droppable, observed};
 use crate::term::{Term, written};
-use crate::typing::Kind;
 use egg::Id;
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Registry, Result};
@@ -176,7 +175,7 @@ impl Emitter<'_, '_> {
             Term::List(kids) => Argument::List(kids.iter().map(|k| self.class(*k, origin)).collect::<Result<_>>()?),
             Term::Leaf(index) => self.keep(self.ingested.node_at[index])?.into(),
             Term::Own(index, [value]) => self.own(self.ingested.node_at[index], *value, origin)?.into(),
-            Term::Op(name, kids) => self.call(name.as_str(), kids, class, first, origin)?.into(),
+            Term::Op(name, kids) => self.call(name.as_str(), kids, first, origin)?.into(),
         };
         self.done.insert(class, value.clone());
         Ok(value)
@@ -218,7 +217,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn call(&mut self, name: &str, kids: &[Id], class: Id, first: Option<NodeId>, origin: &NodeMeta) -> Result<NodeId> {
+    fn call(&mut self, name: &str, kids: &[Id], first: Option<NodeId>, origin: &NodeMeta) -> Result<NodeId> {
         // The term is the program's own: the node stays as it was written.
         let own = first.filter(|f| {
             self.ingested.term_of.get(f).is_some_and(|t| match t {
@@ -245,7 +244,7 @@ impl Emitter<'_, '_> {
         }
         let new = b.call_op(&op, args, kwargs)?;
         // The recorded value is of the same type, and may say it in the program's own words.
-        if let (Kind::Value(recorded), true) = (&*self.ingested.egraph[class].data.kind, first.is_some()) {
+        if let Some(recorded) = first.and_then(|first| self.old.node(first).val()) {
             self.new.meta_mut(new).val = Some(recorded.clone());
         }
         Ok(new)

@@ -8,7 +8,7 @@
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::cost::Model;
-use crate::kind::{follows, unbacked_of};
+use crate::kind::{follows, same_sizes, unbacked_of};
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
@@ -78,17 +78,20 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         let index = id.index() as u32;
         let called = call(program, registry, &mut into.egraph, node, &into.class_of);
         let class = match called {
-            Some((term, data)) if node.effect() == Effect::Pure && !binds_symbols(node) => {
+            Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(node) => {
                 // The first node of a term gives the class its recorded value.
                 let class = add(&mut into.egraph, term.clone(), data);
                 into.term_of.insert(id, term);
                 class
             }
             called => {
-                let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
+                let kind = node.val().map_or(Kind::Unknown, Kind::recorded);
                 let kind = into.egraph.analysis.kinds.intern(kind);
-                let is_certain = node.op().is_none() || called.is_some_and(|(_, data)| data.is_certain);
-                let data = Data { kind, is_static: statics.contains(&id), is_certain };
+                let is_static = statics.contains(&id);
+                let data = match called {
+                    Some((_, data)) => Data { kind, is_static, ..data },
+                    None => Data::new(kind, is_static, node.op().is_none()),
+                };
                 add(&mut into.egraph, Term::Leaf(index), data)
             }
         };
@@ -119,14 +122,14 @@ fn is_mutated(program: &ExportedProgram, kind: &InputKind) -> bool {
     program.signature.outputs.iter().any(mutates)
 }
 
-/// The term of a node and what it yields, if inference can follow it.
+/// What a node yields, if inference can follow it, strides aside; and its term, if not even these differ.
 fn call(
     program: &ExportedProgram,
     registry: &Registry,
     egraph: &mut Graph<'_>,
     node: &Node,
     class_of: &HashMap<NodeId, Id>,
-) -> Option<(Term, Data)> {
+) -> Option<(Option<Term>, Data)> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
     if op.is_mutable() || op.is_higher_order() {
@@ -153,12 +156,17 @@ fn call(
     };
     // Trust, but only what inference can follow: rules build on it. Equal terms have equal values, so one recorded
     // value does for all of them.
-    let recorded = egraph.analysis.kinds.intern(Kind::Value(node.val()?.clone()));
+    let recorded = egraph.analysis.kinds.intern(Kind::recorded(node.val()?));
     let inferred = type_as(egraph, &term, &recorded)?;
     let known = egraph.lookup(term.clone());
     let is_followed = |kind: &Kind| follows(&program.env, kind, &recorded);
     let is_known = known.is_none_or(|class| is_followed(&egraph[class].data.kind));
-    (is_followed(&inferred.kind) && is_known).then_some((term, Data { kind: recorded, ..inferred }))
+    if is_followed(&inferred.kind) && is_known {
+        let laid = if inferred.laid == inferred.kind { recorded.clone() } else { inferred.laid };
+        return Some((Some(term), Data { kind: recorded, laid, ..inferred }));
+    }
+    // Kernels lay it otherwise than it was recorded.
+    same_sizes(&program.env, &recorded, &inferred.kind).then_some((None, Data { kind: recorded, ..inferred }))
 }
 
 fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &HashMap<NodeId, Id>) -> Option<Id> {

@@ -7,7 +7,7 @@ use crate::constant::Constant;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
 use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, Op, OpDef, Registry, Val};
-use oxport_sym::{Expr, ShapeEnv, Symbol};
+use oxport_sym::{Expr, Func, ShapeEnv, Symbol};
 use std::fmt;
 
 /// What a class yields.
@@ -24,6 +24,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of a value that was recorded. PyTorch has `Max(1, s)` in the strides of a tensor whose size `s` may be
+    /// 0. It is written as `s` here, as inference has it: they differ where there are no elements.
+    pub fn recorded(val: &Val) -> Kind {
+        let laid = |t: &Fake| Fake { strides: t.strides.iter().map(|s| not_empty(s, &t.sizes)).collect(), ..t.clone() };
+        Kind::Value(match val {
+            Val::Tensor(t) => Val::Tensor(laid(t)),
+            Val::List(l) => {
+                let item = |v: &Val| if let Val::Tensor(t) = v { Val::Tensor(laid(t)) } else { v.clone() };
+                Val::List(l.iter().map(item).collect())
+            }
+            other => other.clone(),
+        })
+    }
     /// The tensor, if it is one.
     pub fn tensor(&self) -> Option<&Fake> {
         if let Kind::Value(Val::Tensor(t)) = self { Some(t) } else { None }
@@ -48,6 +61,16 @@ impl Kind {
             Kind::List(l) => Arg::List(l.iter().map(Kind::arg).collect::<Option<_>>()?),
             Kind::Unknown => return None,
         })
+    }
+}
+
+/// A stride of a tensor of these sizes, if none of them is 0.
+fn not_empty(stride: &Expr, sizes: &[Expr]) -> Expr {
+    match stride.as_call() {
+        Some((Func::Max, [a, b])) if b.as_int() == Some(1) && sizes.contains(a) => a.clone(),
+        Some((Func::Max, [a, b])) if a.as_int() == Some(1) && sizes.contains(b) => b.clone(),
+        Some((func, args)) => Expr::call(func, args.iter().map(|arg| not_empty(arg, sizes)).collect()),
+        None => stride.clone(),
     }
 }
 
@@ -131,7 +154,8 @@ impl<'r> Types<'r> {
             let contrary = MetaCx::contrary(&self.called);
             contrary.recall(answers());
             let other = infer_bound(&op, &args, &contrary);
-            other.is_ok_and(|other| same_sizes(&self.env, &val, &named(&val, other, &read)))
+            let like = |other: Val| same_sizes(&self.env, &Kind::Value(val.clone()), &Kind::Value(other));
+            other.is_ok_and(|other| like(named(&val, other, &read)))
         };
         Some(Call { kind: Kind::Value(val), is_certain })
     }
@@ -219,11 +243,12 @@ fn is_constant_arg(arg: &Arg<Meta>) -> bool {
     }
 }
 
-/// True if tensors and numbers of two values have the same sizes; strides aside.
-fn same_sizes(env: &ShapeEnv, a: &Val, b: &Val) -> bool {
-    let mut relaid = b.clone();
-    relaid.take_layout(a);
-    same_type(env, &Kind::Value(a.clone()), &Kind::Value(relaid))
+/// True if tensors and numbers of two values have the same sizes, dtypes and devices; strides aside.
+pub(crate) fn same_sizes(env: &ShapeEnv, a: &Kind, b: &Kind) -> bool {
+    let (Kind::Value(val), Kind::Value(other)) = (a, b) else { return same_type(env, a, b) };
+    let mut relaid = other.clone();
+    relaid.take_layout(val);
+    same_type(env, a, &Kind::Value(relaid))
 }
 
 /// Arguments as meta functions take them: single numbers spread over fixed-length lists, as binding does.

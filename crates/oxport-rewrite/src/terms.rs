@@ -13,6 +13,8 @@ pub trait Terms {
 
     /// What a class yields.
     fn kind(&self, id: Self::Id) -> &Kind;
+    /// The same in the strides that kernels give.
+    fn laid(&self, id: Self::Id) -> &Kind;
     /// The symbols.
     fn env(&self) -> &ShapeEnv;
     /// The operators.

@@ -2,14 +2,15 @@
 //!
 //! Laws: two classes are merged only if their values have the same dtype, sizes, strides and device, so an ill-typed
 //! rule cannot hide, and what reads strides reads the same; they are merged only if that holds for all sizes in range,
-//! and not just for those of the capture; analysis never adds a guard.
+//! and not just for those of the capture; where PyTorch's tracing recorded other strides than kernels give, only if it
+//! holds for both; analysis never adds a guard.
 
 use crate::applied::{Application, Applied};
 use crate::fuel::Fuel;
 pub use crate::interned::Interned;
 use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
-use crate::kind::{Types, is_folded, unbacked_of};
+use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
 use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
@@ -52,11 +53,35 @@ pub struct Typing<'r> {
 pub struct Data {
     /// What it yields.
     pub kind: Interned,
+    /// The same in the strides that kernels give: others where something was recorded otherwise.
+    pub laid: Interned,
     /// True if it depends on constants only, and is computed before the first call.
     pub is_static: bool,
     /// True if its sizes are what they are whichever way the questions that ranges leave open are answered.
     /// `x.squeeze(0)` of a size from 0 on is not: for 1 it has a dimension less.
     pub is_certain: bool,
+}
+
+impl Data {
+    /// Of a kind whose strides are those that kernels give.
+    pub(crate) fn new(kind: Interned, is_static: bool, is_certain: bool) -> Data {
+        Data { laid: kind.clone(), kind, is_static, is_certain }
+    }
+
+    /// The first thing in which the type differs from another one, as recorded or as kernels lay it.
+    pub(crate) fn difference(&self, env: &ShapeEnv, other: &Data) -> Option<Differs> {
+        // What is stored once is compared first.
+        let differs = |a: &Interned, b: &Interned| match a == b && matches!(**a, Kind::Value(_)) {
+            true => None,
+            false => difference(env, a, b),
+        };
+        differs(&self.kind, &other.kind).or_else(|| differs(&self.laid, &other.laid))
+    }
+
+    /// True if the types are the same.
+    pub(crate) fn is_like(&self, env: &ShapeEnv, other: &Data) -> bool {
+        self.difference(env, other).is_none()
+    }
 }
 
 impl<'r> Typing<'r> {
@@ -99,20 +124,32 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
 /// Likewise of a term that was recorded: what it reads from data is called as it is there.
 pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option<Data> {
     let (typing, data) = (&graph.analysis, |id: &Id| &graph[*id].data);
+    let are_plain = |kids: &[Id]| kids.iter().all(|k| data(k).kind == data(k).laid);
     Some(match term {
-        Term::Const(c) => Data { kind: typing.kinds.intern(Kind::Const(c.clone())), is_static: true, is_certain: true },
-        Term::List(kids) => Data {
-            kind: typing.kinds.intern(Kind::List(kids.iter().map(|k| Kind::clone(&data(k).kind)).collect())),
-            is_static: kids.iter().all(|k| data(k).is_static),
-            is_certain: kids.iter().all(|k| data(k).is_certain),
-        },
+        Term::Const(c) => Data::new(typing.kinds.intern(Kind::Const(c.clone())), true, true),
+        Term::List(kids) => {
+            let list = |of: fn(&Data) -> &Interned| {
+                typing.kinds.intern(Kind::List(kids.iter().map(|k| Kind::clone(of(data(k)))).collect()))
+            };
+            let kind = list(|d| &d.kind);
+            let laid = if are_plain(kids) { kind.clone() } else { list(|d| &d.laid) };
+            let is_static = kids.iter().all(|k| data(k).is_static);
+            Data { kind, laid, is_static, is_certain: kids.iter().all(|k| data(k).is_certain) }
+        }
         Term::Leaf(_) => return None,
         Term::Own(_, [kid]) => data(kid).clone(),
         Term::Op(name, kids) => {
             let called = typing.call(*name, kids.iter().map(|k| &data(k).kind), recorded)?;
             let is_static = called.is_folded && kids.iter().all(|k| data(k).is_static);
-            let is_certain = called.is_certain && kids.iter().all(|k| data(k).is_certain);
-            Data { kind: called.kind, is_static, is_certain }
+            let mut is_certain = called.is_certain && kids.iter().all(|k| data(k).is_certain);
+            let mut laid = called.kind.clone();
+            if !are_plain(kids) {
+                let other = typing.call(*name, kids.iter().map(|k| &data(k).laid), recorded);
+                let other = other.filter(|other| same_sizes(&typing.types.env, &called.kind, &other.kind));
+                is_certain &= other.as_ref().is_some_and(|other| other.is_certain);
+                laid = other.map_or(laid, |other| other.kind);
+            }
+            Data { kind: called.kind, laid, is_static, is_certain }
         }
     })
 }
@@ -134,6 +171,9 @@ impl Terms for Graph<'_> {
 
     fn kind(&self, id: Id) -> &Kind {
         &self[id].data.kind
+    }
+    fn laid(&self, id: Id) -> &Kind {
+        &self[id].data.laid
     }
     fn env(&self) -> &ShapeEnv {
         &self.analysis.types.env
@@ -171,11 +211,8 @@ impl<'r> Analysis<Term> for Typing<'r> {
     type Data = Data;
 
     fn make(graph: &mut Graph<'r>, term: &Term, id: Id) -> Data {
-        let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term)).unwrap_or_else(|| Data {
-            kind: graph.analysis.kinds.intern(Kind::Unknown),
-            is_static: false,
-            is_certain: false,
-        });
+        let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term));
+        let data = data.unwrap_or_else(|| Data::new(graph.analysis.kinds.intern(Kind::Unknown), false, false));
         if let Kind::Value(Val::Int(size)) = &*data.kind {
             graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
@@ -189,7 +226,7 @@ impl<'r> Analysis<Term> for Typing<'r> {
         a.is_static |= b.is_static;
         a.is_certain |= b.is_certain;
         if matches!(*a.kind, Kind::Unknown) && !matches!(*b.kind, Kind::Unknown) {
-            a.kind = b.kind;
+            (a.kind, a.laid) = (b.kind, b.laid);
             return DidMerge(true, true);
         }
         let now = (a.is_static, a.is_certain);

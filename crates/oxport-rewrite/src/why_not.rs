@@ -8,7 +8,7 @@ use crate::cost::Model;
 use crate::emit::{needed, needed_for};
 use crate::extract::{Candidates, Choice, Prefer, Taken};
 use crate::ingest::Ingested;
-use crate::kind::{Differs, Kind};
+use crate::kind::{Differs, Kind, same_type};
 use crate::matching::{self, Match, Miss, is_function, matches, over, parts, short};
 use crate::rule::{Rule, Soundness};
 use crate::rules;
@@ -310,7 +310,11 @@ impl Search<'_> {
                 return Found::new(Found::REFUSED, Reason::Type, [line]);
             }
             Err(Obstacle::Type(new, differs)) => {
-                let (left, right) = (&graph[class].data.kind, &graph[new].data.kind);
+                let (left, right) = (&graph[class].data, &graph[new].data);
+                let (left, right) = match same_type(&graph.analysis.types.env, &left.kind, &right.kind) {
+                    true => (&left.laid, &right.laid),
+                    false => (&left.kind, &right.kind),
+                };
                 let lines = [format!("expected a right side of the type {left}, got {right}")];
                 return Found::new(Found::REFUSED, Reason::Type, lines.into_iter().chain(unlike(left, right, differs)));
             }

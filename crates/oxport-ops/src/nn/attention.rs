@@ -145,7 +145,9 @@ fn is_fused(cx: &MetaCx<'_>, q: &Fake, k: &Fake, v: &Fake, gqa: bool) -> bool {
         && dense(k)
         && dense(v)
         && cx.same(&q.sizes[3], &v.sizes[3])
-        && [k, v].iter().all(|x| cx.same(&q.sizes[0], &x.sizes[0]) && (gqa || cx.same(&q.sizes[1], &x.sizes[1])))
+        && [k, v].iter().all(|x| cx.same(&q.sizes[0], &x.sizes[0]))
+        && cx.same(&k.sizes[1], &v.sizes[1])
+        && (gqa || cx.same(&q.sizes[1], &k.sizes[1]) || cx.is(&k.sizes[1], 1))
 }
 
 fn flash_meta(args: &MetaArgs<'_>) -> Metas {

@@ -11,10 +11,12 @@
 
 use crate::nn::batch_norm_stats as stats;
 use crate::nn::norm::parameter_dtype;
-use crate::support::checks::{agree, floating, fresh, fresh_in_format};
+use crate::support::checks::{agree, floating, fresh};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::meta::{
+    MetaArgs, Metas, channels_last_strides, is_channels_last, is_contiguous, one, prefers_channels_last,
+};
 use crate::support::rows::{moments, sum};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{
@@ -179,7 +181,11 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
     let measures = s.training && args.op.schema().is_some_and(|s| s.returns.len() > 1);
     let nothing = s.x.sizes.iter().any(|n| args.cx.is(n, 0));
     ensure!(!(measures && nothing), "input tensor must have at least one element, but got {}", s.x);
-    let out = fresh_in_format(args.cx, s.x, s.x.dtype, s.x.sizes.clone());
+    let mut out = fresh(s.x, s.x.dtype, s.x.sizes.clone());
+    let by_channels = is_channels_last(args.cx, s.x) || prefers_channels_last(args.cx, s.x);
+    if by_channels && !is_contiguous(args.cx, s.x) {
+        out.strides = channels_last_strides(&out.sizes);
+    }
     let count = if s.training { channels.clone() } else { Expr::from(0i64) };
     let wide = [s.weight, s.bias, s.mean, s.var].into_iter().flatten().any(|p| p.dtype != s.x.dtype);
     let saved = fresh(s.x, if wide { DType::F32 } else { s.x.dtype }, [count]);

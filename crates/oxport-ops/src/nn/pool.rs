@@ -13,7 +13,8 @@ use crate::support::meta::{MetaArgs, Metas};
 use kernel::{average, maximum, scatter};
 use oxport_ir::work::repeated;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Cost, Fake, FromArg, Meta, NodeId, OpDef, Real, Result, Val, World, ensure,
+    Args, Argument, Build, Builder, Class, Cost, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Real, Result, Val, World,
+    ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -217,10 +218,27 @@ fn checked_input<'a>(args: &MetaArgs<'a>, n: usize) -> Result<&'a Fake> {
 fn results(args: &MetaArgs<'_>, x: &Fake, spatial: Vec<Expr>, keeps_format: bool) -> Metas {
     let n = spatial.len();
     let sizes: Vec<Expr> = x.sizes[..x.dim() - n].iter().cloned().chain(spatial).collect();
-    let out = if keeps_format { fresh_in_format(args.cx, x, x.dtype, sizes) } else { fresh(x, x.dtype, sizes) };
     let two = args.op.schema().is_some_and(|s| s.returns.len() == 2);
+    let out = match keeps_format {
+        true if n == 1 && x.dim() == 3 => of_one_row(args.cx, x, sizes),
+        true => fresh_in_format(args.cx, x, x.dtype, sizes),
+        false => fresh(x, x.dtype, sizes),
+    };
     let indices = two.then(|| out.with_dtype(DType::I64));
     Ok([Some(out), indices].into_iter().flatten().map(Into::into).collect())
+}
+
+/// The result over a batch of sequences: they are pooled as images of one row.
+fn of_one_row(cx: &MetaCx<'_>, x: &Fake, sizes: Vec<Expr>) -> Fake {
+    let mut row = x.clone();
+    row.sizes.insert(2, Expr::from(1i64));
+    row.strides.insert(2, &x.strides[2] * &x.sizes[2]);
+    let mut image = sizes.clone();
+    image.insert(2, Expr::from(1i64));
+    let mut out = fresh_in_format(cx, &row, x.dtype, image);
+    out.sizes.remove(2);
+    out.strides.remove(2);
+    out
 }
 
 fn pool_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
@@ -246,7 +264,9 @@ fn pool_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {
         );
         spatial.push(out);
     }
-    results(args, x, spatial, n < 3 || kind == Kind::Max)
+    // `max_pool1d` has a kernel of its own.
+    let is_own = n == 1 && kind == Kind::Max && args.op.schema().is_some_and(|s| s.returns.len() == 1);
+    results(args, x, spatial, (n < 3 || kind == Kind::Max) && !is_own)
 }
 
 fn adaptive_meta(args: &MetaArgs<'_>, n: usize, kind: Kind) -> Metas {

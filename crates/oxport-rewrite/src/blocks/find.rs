@@ -5,7 +5,6 @@
 
 use super::{Blocks, Class, Run};
 use crate::ingest::Ingested;
-use crate::kind::same_type;
 use crate::term::Term;
 use crate::typing::{Graph, Kind};
 use egg::{Id, Language};
@@ -169,7 +168,7 @@ impl Run {
                 let pairs = items.iter().zip(others);
                 pairs.fold(true, |all, (a, b)| self.pair(graph, (*a, *b), copy, is_own) && all)
             }
-            (None, None) => same_type(&graph.analysis.types.env, &a.kind, &b.kind),
+            (None, None) => a.is_like(&graph.analysis.types.env, b),
             _ => false,
         };
         if !is_alike || (a.is_static, a.is_certain) != (b.is_static, b.is_certain) {

@@ -188,18 +188,21 @@ fn decides(store: &Store<'_>, graph: &Graph, terms: &Terms, id: NodeId, node: &N
             _ => Arg::Tensor(id),
         })
     });
-    let kind = |a: &Argument| kind_of(store, terms, a);
     let arguments: Vec<Argument> =
         values.ok()?.iter().map(<Argument as FromArg<'_, Build>>::from_arg).collect::<Option<_>>()?;
-    let kinds: Vec<Kind> = arguments.iter().map(kind).collect::<Option<_>>()?;
-    let kinds: Vec<&Kind> = kinds.iter().collect();
-    store.types.is_alias(op, &kinds, store.kind(*terms.values.get(&id)?))
+    let value = *terms.values.get(&id)?;
+    let decides = |of: &dyn Fn(TermId) -> Kind| {
+        let kinds: Vec<Kind> = arguments.iter().map(|a| kind_of(of, terms, a)).collect::<Option<_>>()?;
+        store.types.is_alias(op, &kinds.iter().collect::<Vec<&Kind>>(), &of(value))
+    };
+    let recorded = decides(&|id| store.kind(id).clone())?;
+    (decides(&|id| store.laid(id).clone())? == recorded).then_some(recorded)
 }
 
-fn kind_of(store: &Store<'_>, terms: &Terms, a: &Argument) -> Option<Kind> {
+fn kind_of(of: &dyn Fn(TermId) -> Kind, terms: &Terms, a: &Argument) -> Option<Kind> {
     Some(match a {
-        Argument::Node(n) => store.kind(*terms.values.get(n)?).clone(),
-        Argument::List(l) => Kind::List(l.iter().map(|a| kind_of(store, terms, a)).collect::<Option<_>>()?),
+        Argument::Node(n) => of(*terms.values.get(n)?),
+        Argument::List(l) => Kind::List(l.iter().map(|a| kind_of(of, terms, a)).collect::<Option<_>>()?),
         constant => Kind::Const(crate::constant::Constant::of(constant)?),
     })
 }

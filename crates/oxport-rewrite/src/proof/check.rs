@@ -162,7 +162,7 @@ fn entries(
 pub(crate) fn constants(store: &mut Store<'_>, result: &ExportedProgram) {
     for ((_, node), spec) in result.graph.placeholders().zip(&result.signature.inputs) {
         if let InputKind::TensorConstant(name) = &spec.kind {
-            let kind = node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()));
+            let kind = node.val().map_or(Kind::Unknown, Kind::recorded);
             store.known(Head::Constant(name.clone()), &[], kind, true);
         }
     }

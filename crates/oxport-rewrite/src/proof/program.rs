@@ -16,7 +16,7 @@ use super::alias;
 use super::closure::TermId;
 use super::store::{Head, Store};
 use crate::constant::Constant;
-use crate::kind::{Kind, follows, same_type, unbacked_of};
+use crate::kind::{Kind, follows, same_sizes, same_type, unbacked_of};
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
@@ -179,12 +179,14 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
             },
             NodeKind::CallFunction(op) => match followed(store, graph, &terms, node, op) {
                 // The recorded value is of the same type, and may say it in the program's own words.
-                Some((head, args, is_certain)) if node.effect() == Effect::Pure && !names_unbacked(node) => {
-                    store.known(head, &args, kind_of(node), is_certain)
+                Some(Followed { term: Some((head, args)), laid, is_certain })
+                    if node.effect() == Effect::Pure && !names_unbacked(node) =>
+                {
+                    store.known_laid(head, &args, (kind_of(node), laid), is_certain)
                 }
                 called => {
-                    let is_certain = called.is_some_and(|(.., is_certain)| is_certain);
-                    other_call(store, graph, &mut terms, id, node, op, is_certain)?
+                    let (laid, is_certain) = called.map_or((None, false), |called| (called.laid, called.is_certain));
+                    other_call(store, graph, &mut terms, (id, node, op), (laid, is_certain))?
                 }
             },
         };
@@ -204,21 +206,24 @@ fn reads_storage(op: &Op) -> bool {
 
 /// The recorded type of a node.
 fn kind_of(node: &Node) -> Kind {
-    node.val().map_or(Kind::Unknown, |v| Kind::Value(v.clone()))
+    node.val().map_or(Kind::Unknown, Kind::recorded)
 }
 
 fn alike(store: &Store<'_>, a: &Kind, b: &Kind) -> bool {
     matches!((a, b), (Kind::Unknown, Kind::Unknown)) || same_type(&store.types.env, a, b)
 }
 
-/// What inference makes of a call that it follows: head, arguments, and whether its sizes are certain.
-fn followed(
-    store: &mut Store<'_>,
-    graph: &Graph,
-    terms: &Terms,
-    node: &Node,
-    op: &Op,
-) -> Option<(Head, Vec<TermId>, bool)> {
+/// What inference makes of a call that it follows, strides aside.
+struct Followed {
+    /// Head and arguments, if the strides are those that were recorded, too.
+    term: Option<(Head, Vec<TermId>)>,
+    /// The type in the strides that kernels give, if these are others.
+    laid: Option<Kind>,
+    /// Whether its sizes are certain.
+    is_certain: bool,
+}
+
+fn followed(store: &mut Store<'_>, graph: &Graph, terms: &Terms, node: &Node, op: &Op) -> Option<Followed> {
     if op.is_mutable() || op.is_higher_order() {
         return None;
     }
@@ -243,11 +248,20 @@ fn followed(
     let kinds: Vec<&Kind> = args.iter().map(|&a| store.kind(a)).collect();
     let head = Head::Call(op.name().into());
     let recorded = kind_of(node);
-    if let Some(term) = store.closure.find_term(&head, &args) {
-        return follows(&store.types.env, store.kind(term), &recorded).then_some((head, args, false));
+    let known = store.closure.find_term(&head, &args);
+    let is_followed = |kind: &Kind| follows(&store.types.env, kind, &recorded);
+    if known.is_some_and(|term| is_followed(store.kind(term))) {
+        return Some(Followed { term: Some((head, args)), laid: None, is_certain: false });
     }
     let inferred = store.types.call_as(op.name(), &kinds, &recorded)?;
-    follows(&store.types.env, &inferred.kind, &recorded).then_some((head, args, inferred.is_certain))
+    let (laid, stays) = store.laid_call(op.name(), &args, &inferred.kind, &recorded);
+    let is_certain = inferred.is_certain && stays;
+    if known.is_none() && is_followed(&inferred.kind) {
+        return Some(Followed { term: Some((head, args)), laid, is_certain });
+    }
+    // Kernels lay it otherwise than it was recorded.
+    let is_like = same_sizes(&store.types.env, &recorded, &inferred.kind);
+    is_like.then(|| Followed { term: None, laid: laid.or(Some(inferred.kind)), is_certain })
 }
 
 /// A call that no rule knows: equal to those of the same arguments and type, and of the same place if it is not pure.
@@ -255,10 +269,8 @@ fn other_call(
     store: &mut Store<'_>,
     graph: &Graph,
     terms: &mut Terms,
-    id: NodeId,
-    node: &Node,
-    op: &Op,
-    is_certain: bool,
+    (id, node, op): (NodeId, &Node, &Op),
+    (laid, is_certain): (Option<Kind>, bool),
 ) -> Result<TermId, Refusal> {
     let is_pure = node.effect() == Effect::Pure && !op.is_mutable();
     let is_proven = || {
@@ -277,7 +289,7 @@ fn other_call(
     for a in node.args.iter().chain(node.kwargs.values()) {
         args.push(any_argument(store, terms, a, 0)?);
     }
-    let term = store.known(Head::Call(name.into()), &args, kind_of(node), is_certain);
+    let term = store.known_laid(Head::Call(name.into()), &args, (kind_of(node), laid), is_certain);
     if is_effect {
         terms.effects.push(term);
         terms.effect_nodes.push(id);

@@ -6,7 +6,7 @@
 use super::Refusal;
 use super::closure::{Closure, Merged, TermId};
 use crate::constant::Constant;
-use crate::kind::{Kind, Types, same_type};
+use crate::kind::{Kind, Types, same_sizes, same_type};
 use crate::terms::Terms;
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
@@ -39,6 +39,8 @@ pub(crate) const MAX_TERMS: usize = 4_000_000;
 /// What is known of a term.
 struct Typed {
     kind: Kind,
+    /// The same in the strides that kernels give, where these are others.
+    laid: Option<Kind>,
     /// True if its sizes do not depend on open questions, if those of its arguments do not.
     is_certain: bool,
 }
@@ -67,6 +69,30 @@ impl<'r> Store<'r> {
         &self.typed[id as usize].kind
     }
 
+    /// The same in the strides that kernels give.
+    pub fn laid(&self, id: TermId) -> &Kind {
+        let typed = &self.typed[id as usize];
+        typed.laid.as_ref().unwrap_or(&typed.kind)
+    }
+
+    /// What a call of this kind is in the strides that kernels give, if one of its arguments is laid otherwise than it
+    /// was recorded; and whether its sizes stay what they are.
+    pub fn laid_call(&self, op: &str, args: &[TermId], kind: &Kind, recorded: &Kind) -> (Option<Kind>, bool) {
+        if self.are_plain(args) {
+            return (None, true);
+        }
+        let kinds: Vec<&Kind> = args.iter().map(|&a| self.laid(a)).collect();
+        let call = self.types.call_as(op, &kinds, recorded);
+        match call.filter(|call| same_sizes(&self.types.env, kind, &call.kind)) {
+            Some(call) => (Some(call.kind), call.is_certain),
+            None => (None, false),
+        }
+    }
+
+    fn are_plain(&self, args: &[TermId]) -> bool {
+        args.iter().all(|&a| self.typed[a as usize].laid.is_none())
+    }
+
     /// True if the sizes of a class are what they are whichever way open questions are answered.
     pub fn is_certain(&self, id: TermId) -> bool {
         self.certain[self.closure.find(id) as usize]
@@ -74,7 +100,8 @@ impl<'r> Store<'r> {
 
     /// True if two terms yield the same, sizes and strides too, for all sizes in range.
     pub fn same_type(&self, a: TermId, b: TermId) -> bool {
-        same_type(&self.types.env, self.kind(a), self.kind(b))
+        let env = &self.types.env;
+        same_type(env, self.kind(a), self.kind(b)) && same_type(env, self.laid(a), self.laid(b))
     }
 
     /// True if a term that is equal to one yields the same as another.
@@ -88,10 +115,21 @@ impl<'r> Store<'r> {
 
     /// A term of a known type; that of a term that exists stays.
     pub fn known(&mut self, head: Head, args: &[TermId], kind: Kind, is_certain: bool) -> TermId {
+        self.known_laid(head, args, (kind, None), is_certain)
+    }
+
+    /// Likewise of one whose strides may be others than those that were recorded.
+    pub fn known_laid(
+        &mut self,
+        head: Head,
+        args: &[TermId],
+        (kind, laid): (Kind, Option<Kind>),
+        is_certain: bool,
+    ) -> TermId {
         let before = self.closure.len();
         let id = self.closure.add(head, args);
         if self.closure.len() > before {
-            self.typed.push(Typed { kind, is_certain });
+            self.typed.push(Typed { kind, laid, is_certain });
             self.certain.push(false);
             self.settle(vec![id]);
             // It may be equal to others from the start, and be the one that names the class.
@@ -116,8 +154,9 @@ impl<'r> Store<'r> {
         let kinds: Vec<&Kind> = args.iter().map(|&a| self.kind(a)).collect();
         let asked = kinds.iter().map(|k| weight(k)).sum::<usize>();
         let call = self.types.call(op, &kinds).ok_or_else(|| format!("the call of {op} is ill-typed"))?;
+        let (laid, is_certain) = self.laid_call(op, args, &call.kind, &Kind::Unknown);
         self.spend(asked + weight(&call.kind))?;
-        Ok(self.known(head, args, call.kind, call.is_certain))
+        Ok(self.known_laid(head, args, (call.kind, laid), call.is_certain && is_certain))
     }
 
     /// A list.
@@ -130,8 +169,14 @@ impl<'r> Store<'r> {
             return Err("a list of lists".to_string());
         }
         self.spend(items.len())?;
-        let kind = Kind::List(items.iter().map(|&i| self.kind(i).clone()).collect());
-        Ok(self.known(Head::List, items, kind, true))
+        Ok(self.list_of(items))
+    }
+
+    fn list_of(&mut self, items: &[TermId]) -> TermId {
+        let list = |of: &dyn Fn(TermId) -> Kind| Kind::List(items.iter().map(|&i| of(i)).collect());
+        let laid = (!self.are_plain(items)).then(|| list(&|i| self.laid(i).clone()));
+        let kind = list(&|i| self.kind(i).clone());
+        self.known_laid(Head::List, items, (kind, laid), true)
     }
 
     /// A constant.
@@ -141,8 +186,9 @@ impl<'r> Store<'r> {
 
     /// What lies in the storage of a value.
     pub fn storage(&mut self, of: TermId) -> TermId {
-        let kind = self.kind(of).clone();
-        self.known(Head::Storage, &[of], kind, true)
+        let Typed { kind, laid, .. } = &self.typed[of as usize];
+        let kinds = (kind.clone(), laid.clone());
+        self.known_laid(Head::Storage, &[of], kinds, true)
     }
 
     /// Makes two terms equal, for a reason of this number.
@@ -206,6 +252,9 @@ impl Terms for Store<'_> {
     fn kind(&self, id: TermId) -> &Kind {
         self.kind(id)
     }
+    fn laid(&self, id: TermId) -> &Kind {
+        self.laid(id)
+    }
     fn env(&self) -> &ShapeEnv {
         &self.types.env
     }
@@ -232,8 +281,7 @@ impl Terms for Store<'_> {
         self.constant(constant)
     }
     fn list(&mut self, items: Vec<TermId>) -> TermId {
-        let kind = Kind::List(items.iter().map(|&i| self.kind(i).clone()).collect());
-        self.known(Head::List, &items, kind, true)
+        self.list_of(&items)
     }
     fn call(&mut self, op: &str, args: Vec<TermId>) -> Option<TermId> {
         self.call(op, &args).ok()

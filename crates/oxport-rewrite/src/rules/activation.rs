@@ -1,6 +1,6 @@
 //! Activations recognized from their parts.
 
-use crate::condition::Condition::{Float, Is, Near};
+use crate::condition::Condition::{Float, Full, Is, Near, Number};
 use crate::rule::{Rule, rule};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
@@ -16,6 +16,13 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Is("c", 1.0)])
         .rounding()
         .stands_for("MobileNetV3, and activations by hand"),
+    // As Core ATen writes it.
+    rule("softplus", "(where.self (gt.Scalar ?x ?t) ?x (log1p (exp ?x)))", "(softplus ?x 1 ?t)")
+        .given("x: f32[4], t: 20")
+        .against(&["x: f32[4]<15..25>, t: 20", "x: f16[4]<11.5..15>, t: 20"])
+        .when(&[Full("x"), Number("t")])
+        .rounding()
+        .stands_for("transformers' mamba2, in Core ATen"),
     rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
     rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)")
         .given("x: f32[4], c: 0")

@@ -25,6 +25,9 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Float("x")])
         .stands_for("XLA's algebraic simplifier, TASO"),
     rule("mul-scalar", "(mul.Scalar ?x ?c)", "(mul.Tensor ?x ?c)").given("x: f32[4], c: 0.5"),
+    rule("add-scalar", "(add.Scalar ?x ?c ?a)", "(add.Tensor ?x ?c ?a)")
+        .given("x: f32[4], c: 0.5, a: 2")
+        .stands_for("transformers' diffllama, in Core ATen"),
     rule("pow-2", "(pow.Tensor_Scalar ?x ?c)", "(mul.Tensor ?x ?x)")
         .given("x: f32[4], c: 2")
         .when(&[Real("x"), Is("c", 2.0)]),

@@ -5,7 +5,8 @@
 //! such a row, 0 times its greatest element is added: 0, or NaN where that is −∞.
 
 use crate::condition::Condition::{
-    AtMost, Expands, Finite, Float, Hides, Is, Last, Modest, OneLast, PowerOfTwo, Repeats, SameDType, SameRank,
+    AtMost, Expands, Finite, Float, Half, Hides, Holds, Is, Last, Modest, OneLast, PowerOfTwo, Real, Repeats,
+    SameDType, SameRank,
 };
 use crate::rule::{Rule, rule};
 
@@ -88,12 +89,12 @@ pub(super) static RULES: &[Rule] = &[
     rule(
         "attention-safe-mask",
         "(matmul (_safe_softmax (add.Tensor (matmul ?q ?t) ?m 1) ?d None) ?v)",
-        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v ?m 0.0 False 1.0 False) \
-        contiguous_format)",
+        "(contiguous (scaled_dot_product_attention ?q (permute ?t (@swap ?t -2 -1)) ?v (to.dtype ?m (@dtype ?q) False \
+        False None) 0.0 False 1.0 False) contiguous_format)",
     )
-    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[2, 1, 5, 7]<mask>, d: -1")
+    .given("q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f16[2, 1, 5, 7]<mask>, d: -1")
     .against(&["q: f32[3, 4], t: f32[2, 3, 4, 7], v: f32[2, 3, 7, 6], m: f32[3, 7]<mask>, d: 1"])
-    .when(&[Last("d", "q"), SameRank("q", "t"), SameDType("m", "q")])
+    .when(&[Last("d", "q"), SameRank("q", "t")])
     .rounding(),
     // Scores and mask divided together, as CodeGen has it.
     rule(
@@ -206,6 +207,49 @@ pub(super) static RULES: &[Rule] = &[
     ])
     .when(&[Modest("c")])
     .rounding(),
+    // In half precision attention is computed in `float32`, and rounded at the end.
+    rule(
+        "cast-attention-cast",
+        "(to.dtype (scaled_dot_product_attention (to.dtype ?q float32 ?n ?c ?f) (to.dtype ?k float32 ?o ?e ?h) \
+        (to.dtype ?v float32 ?p ?i ?j) ?m 0.0 ?l ?s ?g) ?d ?r ?t ?u)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f16[2, 4, 5, 4], k: f16[2, 2, 5, 4], v: f16[2, 2, 5, 4], m: None, l: False, s: 0.3, g: True, n: False, \
+        c: False, f: None, o: False, e: False, h: None, p: False, i: False, j: None, d: float16, r: False, t: False, \
+        u: None",
+    )
+    .against(&[
+        "q: f16[2, 3, 5, 4], k: f16[2, 3, 7, 4], v: f16[2, 3, 7, 6], m: f32[5, 7]<mask>, l: False, s: 0.3, g: False, \
+        n: False, c: False, f: None, o: False, e: False, h: None, p: False, i: False, j: None, d: float16, r: False, \
+        t: False, u: None",
+        "q: bf16[2, 3, 5, 4]<1e5..2e5>, k: bf16[2, 3, 7, 4]<1e5..2e5>, v: bf16[2, 3, 7, 6]<1e5..2e5>, m: None, \
+        l: True, s: 0.3, g: False, n: False, c: False, f: None, o: False, e: False, h: None, p: False, i: False, \
+        j: None, d: bfloat16, r: False, t: False, u: None",
+        "q: f64[2, 3, 5, 4], k: f64[2, 3, 7, 4], v: f64[2, 3, 7, 6]<1e50..2e50>, m: None, l: False, s: 0.3, g: False, \
+        n: False, c: False, f: None, o: False, e: False, h: None, p: False, i: False, j: None, d: float64, r: False, \
+        t: False, u: None",
+    ])
+    .when(&[Half("q")])
+    .rounding()
+    .stands_for("transformers' llama_fp16, in Core ATen"),
+    rule(
+        "attention-mask-cast",
+        "(scaled_dot_product_attention ?q ?k ?v (to.dtype ?m ?d ?n ?c ?f) 0.0 False ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 False ?s ?g)",
+    )
+    .given(
+        "q: f16[2, 4, 5, 4], k: f16[2, 2, 7, 4], v: f16[2, 2, 7, 4], m: f16[5, 7]<mask>, d: float32, n: False, \
+        c: False, f: None, s: 0.3, g: True",
+    )
+    .against(&[
+        "q: f16[2, 3, 5, 4], k: f16[2, 3, 7, 4], v: f16[2, 3, 7, 4], m: f32[5, 7]<1e5..2e5>, d: float16, n: False, \
+        c: False, f: None, s: 0.3, g: False",
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 4], m: b8[5, 7], d: float32, n: False, c: False, \
+        f: None, s: 0.3, g: False",
+    ])
+    .when(&[Real("m"), Holds("m", "d")])
+    .rounding(),
     // Operands are read where they lie; what a copied query yields has the strides of the copy.
     rule(
         "attention-copied-query",
@@ -214,8 +258,7 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given(COPIED)
     .against(&[COPIED_AND_MASKED])
-    .rounding()
-    .stands_for("transformers' whisper"),
+    .rounding(),
     rule(
         "attention-copied-key",
         "(scaled_dot_product_attention ?q (contiguous ?k ?f) ?v ?m 0.0 ?l ?s ?g)",

@@ -21,6 +21,8 @@ pub(super) static RULES: &[Rule] = &[
         .stands_for("inductor's pointless_convert"),
     rule("cast-permute", "(to.dtype (permute ?x ?a) ?d ?n ?c ?m)", "(permute (to.dtype ?x ?d ?n ?c ?m) ?a)")
         .given("x: f16[2, 3, 4], a: [1, 0, 2], d: float32, n: False, c: False, m: None"),
+    rule("cast-copy", "(to.dtype (contiguous ?x ?f) ?d ?n ?c ?m)", "(contiguous (to.dtype ?x ?d ?n ?c ?m) ?f)")
+        .given("x: f16[2, 3, 4], f: contiguous_format, d: float32, n: False, c: False, m: None"),
     rule("cast-reshape", "(to.dtype (reshape ?x ?a) ?d ?n ?c ?m)", "(reshape (to.dtype ?x ?d ?n ?c ?m) ?a)")
         .given("x: f16[2, 3, 4], a: [6, 4], d: float32, n: False, c: False, m: None"),
     rule(

@@ -43,6 +43,12 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[1, 3, 5], w: f32[3, 4, 3], b: f32[4], s: [3], p: [1], o: [2], g: 1, d: [4]")
     .when(&[SameRank("x", "w")]),
     rule(
+        "max-pool-values",
+        "(_operator::getitem (max_pool2d_with_indices ?x ?k ?s ?p ?d ?c) 0)",
+        "(max_pool2d ?x ?k ?s ?p ?d ?c)",
+    )
+    .given("x: f32[1, 3, 9, 8], k: [3, 2], s: [2, 1], p: [1, 0], d: [1, 2], c: True"),
+    rule(
         "native-batch-norm",
         "(_operator::getitem (_native_batch_norm_legit_no_training ?x ?g ?b ?m ?v ?t ?e) 0)",
         "(batch_norm ?x ?g ?b ?m ?v False ?t ?e False)",

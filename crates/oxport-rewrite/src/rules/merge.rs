@@ -13,7 +13,7 @@
 
 use super::mergeable::{FORMS, Form};
 use crate::applied::Applied;
-use crate::kind::same_type;
+use crate::kind::Kind;
 use crate::term::{Constant, Term, discriminant_of_op};
 use crate::typing::{Graph, add};
 use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 const WIDEST: usize = 8;
 
 /// A term that may be merged, and its class.
+#[derive(Clone)]
 struct Part {
     class: Id,
     kids: Vec<Id>,
@@ -75,7 +76,17 @@ fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
             }
         }
     }
-    groups.into_values().filter(|parts| parts.len() > 1).collect()
+    groups.into_values().flat_map(|parts| with_given(graph, form, parts)).filter(|parts| parts.len() > 1).collect()
+}
+
+/// All parts of a group, and those of them whose weights are the program's own, if these are others: what rules made of
+/// weights, such as scaled ones, stands beside the own in a group, and one of both is wanted.
+fn with_given(graph: &Graph<'_>, form: &Form, parts: Vec<Part>) -> Vec<Vec<Part>> {
+    let is_given =
+        |part: &&Part| graph[part.kids[form.weight.0]].nodes.iter().any(|term| matches!(term, Term::Leaf(_)));
+    let given: Vec<Part> = parts.iter().filter(is_given).cloned().collect();
+    let are_others = given.len() < parts.len();
+    std::iter::once(parts).chain(are_others.then_some(given)).collect()
 }
 
 fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool {
@@ -206,7 +217,7 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
 fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<(Id, Laid)> {
     let fits = |graph: &Graph<'_>, id: Id| {
         let (a, b) = (&graph[id].data, &graph[class].data);
-        a.is_certain && same_type(&graph.analysis.types.env, &a.kind, &b.kind)
+        a.is_certain && a.is_like(&graph.analysis.types.env, b)
     };
     if fits(graph, piece) {
         return Some((piece, Laid::Piece));
@@ -225,9 +236,12 @@ fn as_laid(graph: &mut Graph<'_>, piece: Id, class: Id) -> Option<(Id, Laid)> {
 
 /// Whether PyTorch views a piece in the strides wanted: where dimensions of size 1 alone make the difference.
 fn is_viewable(graph: &Graph<'_>, piece: Id, class: Id) -> bool {
-    let layout = |id: Id| graph[id].data.kind.tensor().and_then(|t| t.concrete_layout());
-    let (Some(from), Some(to)) = (layout(piece), layout(class)) else { return false };
-    from.reshape(&to.sizes).is_some_and(|view| view.strides == to.strides)
+    let (from, to) = (&graph[piece].data, &graph[class].data);
+    let layout = |kind: &Kind| kind.tensor().and_then(|t| t.concrete_layout());
+    [(&from.kind, &to.kind), (&from.laid, &to.laid)].iter().all(|(from, to)| {
+        let (Some(from), Some(to)) = (layout(from), layout(to)) else { return false };
+        from.reshape(&to.sizes).is_some_and(|view| view.strides == to.strides)
+    })
 }
 
 fn call<const N: usize>(op: &str, kids: [Id; N]) -> Term {

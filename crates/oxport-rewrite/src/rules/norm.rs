@@ -1,6 +1,6 @@
 //! Normalizations and softmax recognized from their parts; a weight and a bias join what was recognized.
 
-use crate::condition::Condition::{Is, KeepsEnd, KeepsLast, Last, NotNegative, SameDType};
+use crate::condition::Condition::{Is, KeepsEnd, KeepsLast, Last, NotNegative, Rank, SameDType};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -32,6 +32,29 @@ pub(super) static RULES: &[Rule] = &[
     .when(&[Is("p", 2.0), Last("d", "x"), KeepsEnd("a")])
     .rounding()
     .stands_for("transformers' gemma3"),
+    // Of what lies in another order of its dimensions, as what attention yields may: so does the result.
+    rule(
+        "rms-norm-dense",
+        "(mul.Tensor ?x (rsqrt (add.Tensor (mean.dim (pow.Tensor_Scalar ?x ?p) ?d True None) ?e 1)))",
+        "(permute (rms_norm (permute ?x (@dense ?x)) (@last ?x) None ?e) (@inverse (@dense ?x)))",
+    )
+    .given("x: f32[2, 3, 4, 8]{8, 64, 16, 1}, p: 2, d: [-1], e: 1e-06")
+    .when(&[Is("p", 2.0), Last("d", "x")])
+    .rounding()
+    .stands_for("transformers' bitnet, in Core ATen"),
+    rule(
+        "rms-norm-permuted-weight",
+        "(mul.Tensor (permute (rms_norm ?x ?s None ?e) ?a) ?w)",
+        "(permute (rms_norm ?x ?s ?w ?e) ?a)",
+    )
+    .given("x: f32[4, 3, 8], s: [8], e: 1e-06, a: [1, 0, 2], w: f32[8]")
+    .against(&[
+        "x: f32[8, 3, 8], s: [8], e: 1e-06, a: [2, 1, 0], w: f32[8]",
+        "x: f32[3, 3, 8], s: [3, 8], e: 1e-06, a: [1, 0, 2], w: f32[3, 8]",
+    ])
+    .when(&[KeepsEnd("a"), Rank("w", 1)])
+    .rounding()
+    .stands_for("transformers' bitnet, in Core ATen"),
     rule("rms-norm-weight", "(mul.Tensor (rms_norm ?x ?s None ?e) ?w)", "(rms_norm ?x ?s ?w ?e)")
         .given("x: f32[4, 8], s: [8], e: 1e-06, w: f32[8]")
         .rounding(),

@@ -5,7 +5,7 @@
 //! runs depends on strides. Rules for all operators keep what is traversed as it is traversed: dense, in the same
 //! order.
 
-use crate::condition::Condition::{Contiguous, Number};
+use crate::condition::Condition::{Contiguous, Number, Rank};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -31,6 +31,11 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[2, 3], a: [6], c: 3.0")
         .against(&["x: f32[4, 2, 1], a: [2, 2, 2], c: f32[2, 1]"])
         .when(&[Number("c"), Contiguous("x")]),
+    rule("vector-reshape", "(~binary (reshape ?x ?a) ?v)", "(reshape (~binary ?x ?v) ?a)")
+        .given("x: f32[2, 3, 4], a: [6, 4], v: f32[4]")
+        .against(&["x: f32[2, 2, 4, 3], a: [4, 2, 2, 3], v: f32[2, 1, 1]"])
+        .when(&[Rank("v", 1)])
+        .rounding(),
     rule("expanded-left", "(~binary (expand ?x ?a ?i) ?y)", "(~binary ?x ?y)")
         .given("x: f32[1, 3], y: f32[4, 3], a: [4, 3], i: False")
         .stands_for("transformers' mamba2"),

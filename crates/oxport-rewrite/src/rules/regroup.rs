@@ -4,7 +4,7 @@
 //! That both sides have the same sizes says that what is regrouped were the same dimensions: a product of tensors that
 //! broadcast has more elements than the product of the regrouped ones.
 
-use crate::condition::Condition::{AsMany, Is, KeepsBehind, KeepsLast};
+use crate::condition::Condition::{AsMany, Is, KeepsBehind, KeepsLast, SwapsLast};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -15,6 +15,11 @@ pub(super) static RULES: &[Rule] = &[
     )
     .given("x: f32[6, 3, 4], y: f32[6, 4, 5], r: [2, 3, 3, 5]")
     .rounding(),
+    // Exchanged rows and columns of the same batches.
+    rule("transposed-regrouped", "(reshape (permute ?x ?a) ?r)", "(transpose.int (reshape ?x (@lead ?r ?x)) -2 -1)")
+        .given("x: f32[6, 3, 4], a: [0, 2, 1], r: [2, 3, 4, 3]")
+        .against(&["x: f32[2, 3, 3], a: [1, 0, 2], r: [2, 3, 3]"])
+        .when(&[SwapsLast("a")]),
     rule(
         "mask-regrouped",
         "(reshape (add.Tensor (matmul ?x ?y) ?m 1) ?r)",

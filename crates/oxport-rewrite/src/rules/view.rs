@@ -9,6 +9,9 @@ use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
     rule("view", "(view|_unsafe_view ?x ?a)", "(reshape ?x ?a)").given("x: f32[2, 6], a: [3, 4]"),
+    rule("reshape-as", "(reshape_as|view_as ?x ?y)", "(reshape ?x (@sizes ?y))")
+        .given("x: f32[2, 6], y: f32[3, 4]")
+        .stands_for("transformers' levit"),
     rule("flatten", "(flatten.using_ints ?x ?s ?e)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 6], s: 0, e: -1"),
     rule("unflatten", "(unflatten.int ?x ?d ?a)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 6], d: 1, a: [2, 3]"),
     rule("unsqueeze", "(unsqueeze ?x ?d)", "(reshape ?x (@sizes ?x))").given("x: f32[2, 6], d: 1"),
@@ -44,6 +47,25 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [0, 2, 1], b: [24]"),
     rule("copy-of-copy", "(contiguous (permute (contiguous|clone ?x ?n) ?a) ?m)", "(contiguous (permute ?x ?a) ?m)")
         .given("x: f32[2, 3, 4], m: contiguous_format, n: contiguous_format, a: [0, 2, 1]"),
+    rule("reshape-of-copy", "(reshape (contiguous ?x ?m) ?a)", "(contiguous (reshape ?x ?a) ?m)")
+        .given("x: f32[3, 2], m: contiguous_format, a: [6]"),
+    rule("reshape-back", "(reshape (reshape ?x ?a) ?b)", "(contiguous ?x contiguous_format)")
+        .given("x: f32[2, 3, 4]{12, 1, 3}, a: [6, 4], b: [2, 3, 4]"),
+    // What is joined is copied.
+    rule(
+        "copy-joined-first",
+        "(cat (list (permute (contiguous ?x ?m) ?a) ?y) ?d)",
+        "(cat (list (permute ?x ?a) ?y) ?d)",
+    )
+    .given("x: f32[2, 3, 4], m: contiguous_format, a: [1, 0, 2], y: f32[3, 2, 5], d: -1")
+    .stands_for("transformers' diffllama, in Core ATen"),
+    rule(
+        "copy-joined-last",
+        "(cat (list ?y (permute (contiguous ?x ?m) ?a)) ?d)",
+        "(cat (list ?y (permute ?x ?a)) ?d)",
+    )
+    .given("x: f32[2, 3, 4], m: contiguous_format, a: [1, 0, 2], y: f32[3, 2, 5], d: -1")
+    .stands_for("transformers' diffllama, in Core ATen"),
     rule("copy-reshaped", "(reshape (contiguous|clone ?x ?m) ?a)", "(reshape ?x ?a)")
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [6, 4]"),
 ];

@@ -68,10 +68,15 @@ impl Input {
     }
 }
 
-fn layout(sizes: &[i64], how: Layed) -> Layout {
+/// A layout of these sizes; `given` is the order of dimensions of the example, from the innermost.
+fn layout(sizes: &[i64], given: &[usize], how: Layed) -> Layout {
     let n = sizes.len();
     let mut strides = vec![1i64; n];
-    let order: Vec<usize> = if how == Layed::Reversed { (0..n).collect() } else { (0..n).rev().collect() };
+    let order: Vec<usize> = match how {
+        Layed::Reversed => (0..n).collect(),
+        _ if given.len() == n => given.to_vec(),
+        _ => (0..n).rev().collect(),
+    };
     let mut next = if how == Layed::Gapped { 2 } else { 1 };
     for d in order {
         strides[d] = next;
@@ -98,7 +103,7 @@ pub(crate) fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Resul
         .find_map(|(_, v)| if let Variable::Tensor { sizes, .. } = v { sizes.first().copied() } else { None });
     for (name, variable) in variables {
         let argument = match variable {
-            Variable::Tensor { dtype, sizes, range } => {
+            Variable::Tensor { dtype, sizes, order, range } => {
                 let varied = variation.rest.filter(|_| !tensors.is_empty()).or(variation.dtype);
                 let dtype = if mixed && dtype.is_bool() { dtype } else { varied.unwrap_or(dtype) };
                 let sizes: Vec<i64> = match variation.sizes {
@@ -112,9 +117,9 @@ pub(crate) fn instance(rule: &Rule, form: &Form, variation: &Variation) -> Resul
                 let open = if size.is_some() { sizes.iter().position(|s| Some(*s) == first) } else { None };
                 let recorded = if variation.layout == Layed::Otherwise { Layed::Expanded } else { variation.layout };
                 let called = if variation.layout == Layed::Otherwise { Layed::Contiguous } else { variation.layout };
-                let input = Input { dtype, layout: layout(&sizes, recorded), range, open };
+                let input = Input { dtype, layout: layout(&sizes, &order, recorded), range, open };
                 let id = b.input(name, input.fake(size.as_ref())).map_err(|e| e.to_string())?;
-                tensors.push(Input { layout: layout(&sizes, called), ..input });
+                tensors.push(Input { layout: layout(&sizes, &order, called), ..input });
                 match rule.when.contains(&Condition::Finite(name)) {
                     true => finite(&mut b, id)?,
                     false => id.into(),

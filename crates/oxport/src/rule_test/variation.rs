@@ -135,6 +135,8 @@ pub(crate) enum Variable<'a> {
     Tensor {
         dtype: DType,
         sizes: Vec<i64>,
+        /// The dimensions in the order in which they lie in memory, from the innermost.
+        order: Vec<usize>,
         range: &'a str,
     },
     Constant(&'a str),
@@ -153,9 +155,18 @@ pub(crate) fn variables(given: &'static str) -> Result<Vec<(&'static str, Variab
             let sizes: Vec<i64> = split_top(sizes).into_iter().map(|s| s.parse().ok()).collect::<Option<_>>()?;
             Some((DType::from_short(short)?, sizes, range))
         });
-        let Some((dtype, sizes, range)) = tensor else { return Ok((name, Variable::Constant(text))) };
+        let Some((dtype, sizes, rest)) = tensor else { return Ok((name, Variable::Constant(text))) };
+        let (strides, range) = match rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            Some((strides, range)) => (split_top(strides), range),
+            None => (Vec::new(), rest),
+        };
+        let strides: Option<Vec<i64>> = strides.into_iter().map(|s| s.parse().ok()).collect();
+        let strides = strides.filter(|strides| strides.is_empty() || strides.len() == sizes.len());
+        let strides = strides.ok_or(format!("`{given}`: expected a stride for each size"))?;
+        let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
+        order.sort_by_key(|&d| strides.get(d));
         match elements(&sizes).is_some_and(|n| n <= MAX_ELEMENTS) {
-            true => Ok((name, Variable::Tensor { dtype, sizes, range })),
+            true => Ok((name, Variable::Tensor { dtype, sizes, order, range })),
             false => Err(format!("`{given}`: expected at most {MAX_ELEMENTS} elements")),
         }
     };
