@@ -1,6 +1,5 @@
 //! What becomes of numbers before they are written.
 
-use super::Compute;
 use super::lane::Lane;
 
 /// A lower and an upper bound: a number is raised to the one, then lowered to the other. NaN stays, and −0 at 0.
@@ -20,10 +19,7 @@ pub(crate) enum Activation<T> {
 
 /// Applies it to all of these registers. Their number is known where this is inlined, so that they stay registers.
 #[inline(always)]
-pub(super) unsafe fn activate<L: Lane>(numbers: &mut [L], activation: Option<Activation<L::T>>)
-where
-    L::T: Compute,
-{
+pub(super) unsafe fn activate<L: Lane>(numbers: &mut [L], activation: Option<Activation<L::T>>) {
     // SAFETY: the CPU feature is the caller's promise.
     unsafe {
         match activation {
@@ -35,7 +31,7 @@ where
                 }
             }
             Some(Activation::ClampGate { shift, bounds: [low, high], scale }) => {
-                let [low, high, shift, scale] = [low, high, shift, scale].map(|x| L::splat(x));
+                let (low, high, shift, scale) = (L::splat(low), L::splat(high), L::splat(shift), L::splat(scale));
                 for x in numbers {
                     *x = x.mul(x.add(shift).raised(low).lowered(high)).mul(scale);
                 }

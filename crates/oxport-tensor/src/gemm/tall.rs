@@ -30,7 +30,10 @@ pub(super) unsafe fn tall_body<L: Lane, const MR: usize>(
     unsafe {
         let mut acc = [[L::zero(); 1]; MR];
         prefetch_tile::<L, MR>(out);
-        let mut places = [0, 1, 2, 3].map(|g| x.wrapping_add(g * REACH * row));
+        let mut places = [x; 4];
+        for (g, place) in places.iter_mut().enumerate() {
+            *place = place.wrapping_add(g * REACH * row);
+        }
         let (mut b, mut ahead) = (b, out.next);
         for _ in 0..k {
             L::prefetch(ahead);
