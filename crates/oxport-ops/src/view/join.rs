@@ -2,9 +2,7 @@
 //!
 //! Law: dtypes promote over all tensors; the parts are copied, each into its range of the output.
 
-use crate::support::meta::{
-    MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last, wrap_dim,
-};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last, wrap_dim};
 use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
 use oxport_ir::{
