@@ -70,6 +70,9 @@ const SHAPES: &[[usize; 6]] = &[
     [96, 56, 96, 7, 1, 96],
 ];
 
+/// `(input channels, frames, plane, output channels)` of volumes, with kernels of 3×3×3: those of a ResNet of videos.
+const VOLUMES: &[[usize; 4]] = &[[64, 8, 56, 64], [128, 4, 28, 128], [256, 2, 14, 256], [512, 1, 7, 512]];
+
 fn least(mut f: impl FnMut()) -> Duration {
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     let mut runs = 0;
@@ -87,16 +90,18 @@ fn main() {
     let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with("--")).unwrap_or_default();
     pool.install(|| {
         println!("{:>30} {:>20} {:>20} {:>20}", "", "planes", "pixels", "Winograd");
-        for &[c, h, o, k, s, groups] in SHAPES {
+        let planes = SHAPES.iter().map(|&shape| ([1, 1], shape));
+        let volumes = VOLUMES.iter().map(|&[c, frames, h, o]| ([frames, 3], [c, h, o, 3, 1, 1]));
+        for ([d, depth], [c, h, o, k, s, groups]) in planes.chain(volumes) {
             let geometry = Geometry {
                 batch: 1,
                 groups,
                 in_channels: c,
                 out_channels: o,
-                input: [1, h, h],
-                kernel: [1, k, k],
+                input: [d, h, h],
+                kernel: [depth, k, k],
                 stride: [1, s, s],
-                padding: [0, k / 2, k / 2],
+                padding: [depth / 2, k / 2, k / 2],
                 dilation: [1; 3],
                 transposed: false,
                 output_padding: [0; 3],
@@ -109,16 +114,17 @@ fn main() {
                 let at = data.as_ptr().align_offset(64);
                 (data, at)
             };
-            let ((x, x_at), (mut y, y_at)) = (aligned(c * h * h), aligned(o * oh * ow));
+            let ((x, x_at), (mut y, y_at)) = (aligned(c * d * h * h), aligned(o * d * oh * ow));
             let (weight, bias) = (noise(geometry.weight().iter().product()), noise(o));
-            let mut line = format!("{:>30}", format!("{c}x{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
+            let frames = if depth > 1 { format!("{d}x") } else { String::new() };
+            let mut line = format!("{:>30}", format!("{c}x{frames}{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
             if !line.contains(&wanted) {
                 continue;
             }
             for form in [Form::Planes, Form::Pixels] {
                 let strides = |c: usize, h: usize, w: usize| match form {
-                    Form::Planes => [c * h * w, h * w, h * w, w, 1],
-                    Form::Pixels => [c * h * w, 1, h * w * c, w * c, c],
+                    Form::Planes => [c * d * h * w, d * h * w, h * w, w, 1],
+                    Form::Pixels => [c * d * h * w, 1, h * w * c, w * c, c],
                 };
                 // Images that a user gives are planes.
                 let x_strides = match c {
@@ -138,12 +144,12 @@ fn main() {
                 let ys = strides(o, oh, ow);
                 let mut measure = |run: &mut dyn FnMut(&mut [f32])| {
                     let time = least(|| run(black_box(&mut y[y_at..]))).as_nanos() as f64;
-                    let flops = (2 * oh * ow * o * (c / groups) * k * k) as f64;
+                    let flops = (2 * d * oh * ow * o * (c / groups) * depth * k * k) as f64;
                     line += &format!(" {:>10.1} us {:>6.1}", time / 1e3, flops / time);
                 };
                 measure(&mut |y| convolve(&conv, y, ys));
                 if form == Form::Pixels && Winograd::fits(&geometry) {
-                    let made = Winograd::new(&weight, o, c);
+                    let made = Winograd::new(&weight, [o, c, depth]);
                     measure(&mut |y| made.convolve(&conv, y, ys));
                 }
             }

@@ -345,7 +345,7 @@ fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Pr
     let is_pixels = result.is_some_and(|out| out.strides.get(1).is_some_and(|stride| stride.as_int() == Some(1)));
     let form = if is_pixels { Form::Pixels } else { Form::Planes };
     let plane = result.filter(|_| is_pixels && args.cx.may_round).and_then(|out| {
-        let [_, _, h, w] = &out.sizes[..] else { return None };
+        let ([_, _, h, w] | [_, _, _, h, w]) = &out.sizes[..] else { return None };
         Some([h.as_int()?, w.as_int()?])
     });
     if let Some(plane) = plane

@@ -45,11 +45,13 @@ impl ConvOptions<'_> {
 
     /// Whether [`Winograd`] is for a convolution with such a weight `[O, C, …]`, of outputs with planes of these sizes.
     pub fn fits_winograd(&self, weight: &Tensor, plane: [i64; 2]) -> bool {
-        let &[_, channels, _, _] = weight.sizes() else { return false };
-        // What a window of 3×3 with steps of 1 makes such a plane of.
-        let padding = |d: usize| self.padding.get(d).or(self.padding.first()).copied().unwrap_or(0);
+        let &[_, channels, ref depth @ .., _, _] = weight.sizes() else { return false };
+        // What a window of 3×3 with steps of 1 makes such a plane of; how many planes a volume has does not matter.
+        let padding = |d: usize| self.padding.get(depth.len() + d).or(self.padding.first()).copied().unwrap_or(0);
         let input = [0, 1].map(|d| plane[d].saturating_add(2).saturating_sub(padding(d).saturating_mul(2)));
-        let geometry = self.geometry(&[1, channels, input[0], input[1]], weight.sizes());
+        let frames = depth.iter().map(|_| i64::from(i32::MAX));
+        let sizes: Vec<i64> = [1, channels].into_iter().chain(frames).chain(input).collect();
+        let geometry = self.geometry(&sizes, weight.sizes());
         weight.dtype() == DType::F32 && geometry.is_ok_and(|g| Winograd::fits(&g))
     }
 
@@ -145,20 +147,21 @@ impl PackedKernel {
         PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
     }
 
-    /// Transforms a constant weight `[O, C, 3, 3]` for [`Winograd`], which rounds otherwise: see
+    /// Transforms a constant weight `[O, C, 3, 3]` or `[O, C, D, 3, 3]` for [`Winograd`], which rounds otherwise: see
     /// [`ConvOptions::fits_winograd`].
     ///
     /// # Errors
     /// It is no `float32` of such sizes, or the transformed weight is larger than a buffer may be.
     pub fn winograd(weight: &Tensor) -> Result<PackedKernel> {
         let sizes = counts(weight.sizes())?;
-        let (&[out_channels, in_channels, 3, 3], DType::F32) = (&sizes[..], weight.dtype()) else {
+        let (&[out_channels, in_channels, ref depth @ .., 3, 3], DType::F32) = (&sizes[..], weight.dtype()) else {
             let (dtype, sizes) = (weight.dtype(), weight.sizes());
-            return Err(Error::shape(format!("expected a float32 weight [O, C, 3, 3], got {dtype} {sizes:?}")));
+            return Err(Error::shape(format!("expected a float32 weight [O, C, …, 3, 3], got {dtype} {sizes:?}")));
         };
+        let depth = depth.iter().product();
         memory::admit(weight.numel().saturating_mul(4 * size_of::<f32>()))?;
         let weight = weight.contiguous()?;
-        let made = Winograd::new(weight.span::<f32>()?, out_channels, in_channels);
+        let made = Winograd::new(weight.span::<f32>()?, [out_channels, in_channels, depth]);
         Ok(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) })
     }
 

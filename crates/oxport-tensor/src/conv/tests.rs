@@ -352,7 +352,7 @@ fn rows_of_pixels_are_handed_on() {
 #[test]
 fn winograd_is_near_the_sum() {
     let cases: &[(&str, f64)] = if cfg!(miri) {
-        &[("1,1,16,16 1,8,9 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6)]
+        &[("1,1,16,16 1,8,9 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6), ("1,1,16,16 2,8,8 2,3,3 1,1,1 1,1,1 1,1,1", 4e-6)]
     } else {
         &[
             ("1,1,16,16 1,8,8 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
@@ -360,6 +360,13 @@ fn winograd_is_near_the_sum() {
             ("1,1,64,40 1,30,21 1,3,3 1,1,1 0,2,1 1,1,1", 4e-6),
             ("3,1,24,17 1,9,10 1,3,3 1,1,1 0,1,2 1,1,1", 4e-6),
             ("1,1,400,96 1,14,15 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
+            // Volumes: of one frame and of several blocks of them, with less and with more zeros than the kernel has
+            // planes, of several slices of k.
+            ("1,1,16,24 1,9,10 3,3,3 1,1,1 1,1,1 1,1,1", 4e-6),
+            ("2,1,20,16 5,10,9 3,3,3 1,1,1 1,1,1 1,1,1", 4e-6),
+            ("1,1,16,17 19,8,12 2,3,3 1,1,1 3,1,1 1,1,1", 4e-6),
+            ("1,1,96,16 6,9,8 5,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
+            ("1,1,32,32 4,12,12 1,3,3 1,1,1 0,1,1 1,1,1", 4e-6),
         ]
     };
     for &(text, bound) in cases {
@@ -391,7 +398,7 @@ fn winograd_is_near_the_sum() {
             after: None,
         };
         convolve(&conv, &mut expected, ys);
-        let made = Winograd::new(&weight, g.out_channels, g.in_channels);
+        let made = Winograd::new(&weight, [g.out_channels, g.in_channels, g.kernel[0]]);
         let run = |threads: usize, after: Option<After<'_>>| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
             let (mut y, bias) = (vec![f32::NAN; count], Some(&bias[..]));
@@ -411,7 +418,7 @@ fn winograd_is_near_the_sum() {
         let mut turned = vec![0.0; x.len()];
         for i in 0..x.len() {
             let (c, p) = (i % g.in_channels, i / g.in_channels);
-            let area = g.input[1] * g.input[2];
+            let area = g.input.iter().product::<usize>();
             turned[p / area * planes[0] + c * area + p % area] = x[i];
         }
         let mut of_planes = vec![f32::NAN; count];

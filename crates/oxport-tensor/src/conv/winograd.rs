@@ -4,13 +4,16 @@
 //!   tiles of 6×6 pixels ─ points ─> [36][tiles, C]  ×  weight [36][C, O]  =  [36][tiles, O] ─ outputs ─> 4×4 pixels
 //! ```
 //!
-//! In `f32`, for a kernel of 3×3 with steps of 1. Laws: the same bits for any number of threads and any block of tiles;
-//! an output differs from the direct sum by a few millionths of the largest output (`tests`).
+//! A volume is planes, one a frame: what a frame of the output sums over the depth of the kernel is a row of as many
+//! times `C` numbers, of which frames outside the input are left out.
+//!
+//! In `f32`, for a kernel of 3×3 (and any depth) with steps of 1. Laws: the same bits for any number of threads and any
+//! block of tiles; an output differs from the direct sum by a few millionths of the largest output (`tests`).
 
 use super::depthwise::Shared;
 use super::pixels::channels_last;
 use super::{Convolution, Geometry, Output, checked, convolve};
-use crate::gemm::{Compute, Factors, Mat, Packed, Tail, times_packed};
+use crate::gemm::{Compute, EvenRuns, Factors, Mat, Packed, Tail, times_packed};
 use crate::parallel::{for_chunks, for_single_tasks, for_tasks, threads};
 use crate::scratch::Scratch;
 use std::ops::Range;
@@ -24,9 +27,11 @@ const LEAST_PLANE: usize = 8;
 /// Fewer channels are worth less than their transforms.
 const LEAST_CHANNELS: usize = 16;
 /// Numbers of a block of tiles and their points, which stay in the L2 cache, if those are enough tiles for the weight
-/// to be read for.
+/// to be read for, for each plane of it.
 const BLOCK: usize = 3 << 16;
 const LEAST_TILES: usize = 24;
+/// Frames of a block at most: those on its borders are transformed for the next one, too.
+const MOST_FRAMES: usize = 16;
 /// Numbers between tiles, so that they do not meet in one set of the L1 cache.
 const GAP: usize = 16;
 /// Numbers of the matrix of one point that a task computes at least, when the weight is transformed.
@@ -59,42 +64,46 @@ const WEIGHT: [[f64; 3]; READ] = [
     [0.0, 0.0, 1.0],
 ];
 
-/// The transformed weight of a 3×3 kernel: a matrix for each point.
+/// The transformed weight of a kernel of 3×3 and some depth: a matrix for each point, plane by plane.
 pub struct Winograd {
     points: Vec<Packed<f32>>,
     /// Of the input and of the output.
     channels: [usize; 2],
+    depth: usize,
 }
 
 impl Winograd {
     /// Whether the algorithm is for such a convolution: it is one of 3×3 with steps of 1, of planes and channels that
     /// are large enough.
     pub fn fits(g: &Geometry) -> bool {
-        let is_plane = g.kernel == [1, 3, 3] && g.input[0] == 1 && g.padding[0] == 0;
         let is_large = g.output().is_some_and(|[_, h, w]| h.min(w) >= LEAST_PLANE);
         let has_channels = g.groups == 1 && g.in_channels.min(g.out_channels) >= LEAST_CHANNELS;
-        is_plane && is_large && has_channels && !g.transposed && g.stride == [1; 3] && g.dilation == [1; 3]
+        let has_steps = g.kernel[1..] == [3, 3] && g.stride == [1; 3] && g.dilation == [1; 3];
+        has_steps && is_large && has_channels && !g.transposed
     }
 
-    /// Transforms a contiguous weight `[out_channels, in_channels, 3, 3]`.
+    /// Transforms a contiguous weight `[out_channels, in_channels, depth, 3, 3]`.
     ///
     /// # Panics
     /// If it has not so many numbers.
-    pub fn new(weight: &[f32], out_channels: usize, in_channels: usize) -> Winograd {
-        assert_eq!(weight.len(), out_channels * in_channels * 9, "law: a weight has all its taps");
-        let mut scratch = Scratch::take::<f32>(out_channels * in_channels);
+    pub fn new(weight: &[f32], [out_channels, in_channels, depth]: [usize; 3]) -> Winograd {
+        let k = depth * in_channels;
+        assert_eq!(weight.len(), out_channels * k * 9, "law: a weight has all its taps");
+        let mut scratch = Scratch::take::<f32>(out_channels * k);
         let point = |p: usize| {
             let factor = |t: usize| WEIGHT[p / READ][t / 3] * WEIGHT[p % READ][t % 3];
             let factors: [f64; 9] = std::array::from_fn(factor);
-            let matrix = scratch.slice::<f32>(out_channels * in_channels);
-            for_chunks(matrix, in_channels, PARALLEL_WEIGHT.div_ceil(in_channels.max(1)), |o, row| {
-                for (to, taps) in row.iter_mut().zip(weight[o * in_channels * 9..].as_chunks::<9>().0) {
-                    *to = taps.iter().zip(factors).map(|(&w, f)| f64::from(w) * f).sum::<f64>() as f32;
+            let matrix = scratch.slice::<f32>(out_channels * k);
+            for_chunks(matrix, k, PARALLEL_WEIGHT.div_ceil(k.max(1)), |o, row| {
+                for (i, taps) in weight[o * k * 9..][..k * 9].as_chunks::<9>().0.iter().enumerate() {
+                    let (c, d) = (i / depth, i % depth);
+                    let sum = taps.iter().zip(factors).map(|(&w, f)| f64::from(w) * f).sum::<f64>();
+                    row[d * in_channels + c] = sum as f32;
                 }
             });
-            Packed::rhs(in_channels, out_channels, Mat::new(&*matrix, 1, in_channels))
+            Packed::rhs(k, out_channels, Mat::new(&*matrix, 1, k))
         };
-        Winograd { points: (0..POINTS).map(point).collect(), channels: [in_channels, out_channels] }
+        Winograd { points: (0..POINTS).map(point).collect(), channels: [in_channels, out_channels], depth }
     }
 
     /// As [`convolve`] with this weight, where the algorithm [`fits`](Winograd::fits) and the channels of the output
@@ -117,6 +126,7 @@ impl Winograd {
     fn run(&self, conv: &Convolution<'_, f32>, out: Output<'_, f32>) {
         let g = &conv.geometry;
         assert_eq!(self.channels, [g.in_channels, g.out_channels], "law: a weight has the channels of its convolution");
+        assert_eq!(self.depth, g.kernel[0], "law: a weight has the depth of its convolution");
         let [tall, wide] = [1, 2].map(|d| out.sizes[d].div_ceil(TILE));
         let tiles = g.batch * tall * wide;
         let zeros = vec![0.0; g.in_channels.max(g.out_channels)];
@@ -124,23 +134,27 @@ impl Winograd {
         let is_own = |tail: &Tail| tail.residual.is_none_or(|residual| residual.first_of(start, len).is_some());
         let tail = conv.after.and_then(|after| after.tail).filter(is_own);
         let shared = Shared::new(out.data);
-        let (sizes, strides) = ([out.sizes[1], out.sizes[2]], out.strides);
+        let (sizes, strides) = (out.sizes, out.strides);
         let run = Run { weight: self, conv, grid: [tall, wide], sizes, strides, zeros: &zeros, shared: &shared, tail };
-        let most = (BLOCK / (POINTS * (g.in_channels + g.out_channels))).max(LEAST_TILES);
+        let numbers = POINTS * (g.in_channels + g.out_channels);
+        let chunks = sizes[0].div_ceil(MOST_FRAMES);
+        let most = (BLOCK / numbers).max(LEAST_TILES * self.depth).div_ceil(sizes[0].div_ceil(chunks));
         let blocks = tiles.div_ceil(most);
-        let block = |i: usize| run.block(i * tiles / blocks..(i + 1) * tiles / blocks);
+        let part = |i: usize, count: usize, parts: usize| i * count / parts..(i + 1) * count / parts;
+        let block = |i: usize| run.block(part(i / blocks, sizes[0], chunks), part(i % blocks, tiles, blocks));
         // Within a block its parts are tasks, where it is not one itself.
-        if blocks >= 2 * threads() { for_single_tasks(blocks, &block) } else { (0..blocks).for_each(block) }
+        let all = chunks * blocks;
+        if all >= 2 * threads() { for_single_tasks(all, &block) } else { (0..all).for_each(block) }
     }
 }
 
 struct Run<'a> {
     weight: &'a Winograd,
     conv: &'a Convolution<'a, f32>,
-    /// Tiles of an image.
+    /// Tiles of a plane.
     grid: [usize; 2],
-    /// Height and width of the output; strides of images, channels and pixels.
-    sizes: [usize; 2],
+    /// Depth, height and width of the output; strides of images, channels and pixels.
+    sizes: [usize; 3],
     strides: [usize; 3],
     zeros: &'a [f32],
     shared: &'a Shared<f32>,
@@ -149,25 +163,54 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn block(&self, tiles: Range<usize>) {
+    /// Some tiles of the planes of all images, of some frames of the output.
+    fn block(&self, frames: Range<usize>, tiles: Range<usize>) {
         let (g, count) = (&self.conv.geometry, tiles.len());
         let (c, o) = (g.in_channels, g.out_channels);
+        let of = self.taps(frames.start).1.start..self.taps(frames.end - 1).1.end;
         let step = POINTS * c + GAP;
-        let (reads, made) = (count * step, POINTS * count * o);
+        let (reads, made) = (of.len() * count * step, POINTS * frames.len() * count * o);
         let mut scratch = Scratch::take::<f32>(reads + made);
         let (points, products) = scratch.slice::<f32>(reads + made).split_at_mut(reads);
-        for_chunks(points, step, 1, |i, to| self.points(tiles.start + i, to));
-        for_chunks(products, count * o, 1, |p, to| {
+        for_chunks(points, step, 1, |i, to| self.points(of.start + i / count, tiles.start + i % count, to));
+        for_chunks(products, frames.len() * count * o, 1, |p, mut to| {
             let all = &self.weight.points;
-            times_packed(count, &points[p * c..], step, &all[p], &all[(p + 1) % POINTS], to);
+            // Frames of the same taps are rows of one product.
+            let mut first = frames.start;
+            while first < frames.end {
+                let (taps, reads) = self.taps(first);
+                let alike = (first..frames.end).take_while(|&frame| self.taps(frame).0 == taps).count();
+                let rows = alike * count;
+                let made = to.split_off_mut(..rows * o).expect("law: a block has its products");
+                first += alike;
+                if taps.is_empty() {
+                    made.fill(0.0);
+                    continue;
+                }
+                let data = &points[(reads.start - of.start) * count * step + p * c..];
+                let a = EvenRuns { data, rows: [rows, step], runs: [taps.len(), count * step], len: c };
+                times_packed(&a, &all[p], taps.start * c, &all[(p + 1) % POINTS], made);
+            }
         });
         // Rows of tiles: what is finished is long pieces of memory.
         let wide = self.grid[1];
         let first = tiles.start / wide;
-        for_tasks(tiles.end.div_ceil(wide) - first, &|i| {
-            let row = (first + i) * wide;
-            self.outputs(row.max(tiles.start)..(row + wide).min(tiles.end), tiles.start, &*products, count);
+        let lines = tiles.end.div_ceil(wide) - first;
+        for_tasks(frames.len() * lines, &|i| {
+            let (frame, row) = (i / lines, (first + i % lines) * wide);
+            let row = row.max(tiles.start)..(row + wide).min(tiles.end);
+            let at = frame * count + row.start - tiles.start;
+            self.outputs(frames.start + frame, row, &products[at * o..], frames.len() * count * o);
         });
+    }
+
+    /// The planes of the kernel that lie within the input for a frame of the output, and the frames under them.
+    fn taps(&self, frame: usize) -> (Range<usize>, Range<usize>) {
+        let g = &self.conv.geometry;
+        let inside = |tap: usize| (frame + tap).saturating_sub(g.padding[0]).min(g.input[0]);
+        let frames = inside(0)..inside(g.kernel[0]);
+        let first = (frames.start + g.padding[0]).saturating_sub(frame).min(g.kernel[0]);
+        (first..first + frames.len(), frames)
     }
 
     /// The image of a tile, and where its output begins.
@@ -176,17 +219,17 @@ impl Run<'_> {
         [tile / (tall * wide), tile / wide % tall * TILE, tile % wide * TILE]
     }
 
-    /// The points of what a tile reads.
-    fn points(&self, tile: usize, to: &mut [f32]) {
+    /// The points of what a tile reads of a frame of the input.
+    fn points(&self, frame: usize, tile: usize, to: &mut [f32]) {
         let (conv, [n, h, w]) = (self.conv, self.place(tile));
-        let (g, [sn, _, _, sh, sw]) = (&conv.geometry, conv.x_strides);
+        let (g, [sn, _, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
         let [_, height, width] = g.input;
         let mut places = [self.zeros.as_ptr(); POINTS];
         for (i, place) in places.iter_mut().enumerate() {
             let y = (h + i / READ).wrapping_sub(g.padding[1]);
             let x = (w + i % READ).wrapping_sub(g.padding[2]);
             if y < height && x < width {
-                *place = conv.x[n * sn + y * sh + x * sw..][..g.in_channels].as_ptr();
+                *place = conv.x[n * sn + frame * sd + y * sh + x * sw..][..g.in_channels].as_ptr();
             }
         }
         assert!(to.len() >= POINTS * g.in_channels, "law: a tile has room for its points");
@@ -196,18 +239,18 @@ impl Run<'_> {
         }
     }
 
-    /// The outputs of tiles that are neighbors in a row, of the products of a block of so many tiles from `first` on.
-    fn outputs(&self, tiles: Range<usize>, first: usize, products: &[f32], count: usize) {
+    /// The outputs of a frame of tiles that are neighbors in a row, of products that lie so far apart by point.
+    fn outputs(&self, frame: usize, tiles: Range<usize>, products: &[f32], step: usize) {
         let (conv, o) = (self.conv, self.conv.geometry.out_channels);
-        let ([height, width], [sn, _, sp]) = (self.sizes, self.strides);
+        let ([_, height, width], [sn, _, sp]) = (self.sizes, self.strides);
         let Tail { residual, activation } = self.tail.unwrap_or_default();
         let start = &conv.bias.unwrap_or(self.zeros)[..o];
-        assert!(products.len() >= POINTS * count * o, "law: a block has the products of its tiles");
+        assert!(products.len() >= (POINTS - 1) * step + tiles.len() * o, "law: tiles have their products");
         // What lies outside is written to a place of its own.
         let mut outside = Scratch::take::<f32>(o);
         let outside = outside.slice::<f32>(o).as_mut_ptr();
         let [n, h, _] = self.place(tiles.start);
-        let at = |y: usize, x: usize| n * sn + (y * width + x) * sp;
+        let at = |y: usize, x: usize| n * sn + ((frame * height + y) * width + x) * sp;
         for tile in tiles.clone() {
             let [_, _, w] = self.place(tile);
             let mut places = [outside; TILE * TILE];
@@ -221,12 +264,10 @@ impl Run<'_> {
                 }
             }
             let residuals = residual.map(|_| &residuals);
-            let from = products[(tile - first) * o..].as_ptr();
-            // SAFETY: the products of a tile lie `count * o` apart (checked above); at every place there is room for
-            // the channels of a pixel, and these pixels are this task's own.
-            unsafe {
-                (f32::kernels().outputs)(from, count * o, o, start.as_ptr(), &FACTORS, residuals, activation, &places)
-            }
+            let from = products[(tile - tiles.start) * o..].as_ptr();
+            // SAFETY: the products of a tile lie `step` apart (checked above); at every place there is room for the
+            // channels of a pixel, and these pixels are this task's own.
+            unsafe { (f32::kernels().outputs)(from, step, o, start.as_ptr(), &FACTORS, residuals, activation, &places) }
         }
         let (from, to) = (self.place(tiles.start)[2], (self.place(tiles.end - 1)[2] + TILE).min(width));
         for y in h..(h + TILE).min(height) {

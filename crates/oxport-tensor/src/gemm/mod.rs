@@ -48,7 +48,7 @@ pub(crate) use activation::Activation;
 pub use block::gemm;
 pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
-pub(crate) use few_rows::times_packed;
+pub(crate) use few_rows::{EvenRuns, times_packed};
 pub(crate) use group_bodies::{Spread, Terms};
 pub(crate) use kernel::{Kernels, LineFn, Tile};
 pub(crate) use line_bodies::{LEAST_COLUMNS, Line};

@@ -174,7 +174,7 @@ impl<'a, T: Compute> Windows<'a, T> {
     fn new(runs: &'a dyn Runs<T>, batch: usize, k: usize) -> Self {
         let (data, count, len) = (runs.data(), runs.count(), runs.run_len());
         assert_eq!(count * len, k, "law: a row of runs has k numbers");
-        let slices = slices::<T>(k).map(|slice| segments(slice, len)).collect();
+        let slices = slices::<T>(k).map(|slice| segments(slice, len).collect()).collect();
         let spaced = runs.spaced(batch).filter(|_| count == 1);
         let (pointers, offsets, zeros) = (Vec::new(), Vec::new(), vec![T::ZERO; len]);
         Windows { runs, batch, data, count, len, spaced, slices, start: 0, pointers, offsets, zeros }
@@ -225,17 +225,16 @@ impl<'a, T: Compute> Windows<'a, T> {
     }
 }
 
-/// The segments of a slice of k.
-fn segments((k0, kc): (usize, usize), len: usize) -> Vec<Segment> {
-    let mut parts = Vec::new();
+/// The segments of a slice of k, of runs of `len` numbers.
+pub(super) fn segments((k0, kc): (usize, usize), len: usize) -> impl Iterator<Item = Segment> {
     let mut at = k0;
-    while at < k0 + kc {
+    std::iter::from_fn(move || {
+        let rest = (k0 + kc).checked_sub(at).filter(|&rest| rest > 0)?;
         let (run, from) = (at / len, at % len);
-        let part = Segment { run, from, len: (len - from).min(k0 + kc - at) };
+        let part = Segment { run, from, len: (len - from).min(rest) };
         at += part.len;
-        parts.push(part);
-    }
-    parts
+        Some(part)
+    })
 }
 
 /// A tile of C: see [`RunsMicro`](super::kernel::RunsMicro).
