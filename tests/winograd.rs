@@ -101,3 +101,36 @@ Range constraints: {s0: VR[9, 40]}
     let is_equal = |i: usize| compare(&fast[i], &exact[i], Tolerance::Exact).agree;
     assert!(!is_equal(0) && is_equal(1));
 }
+
+/// Planes of a volume, of any number of frames, are for the algorithm, too.
+#[test]
+fn frames_of_a_volume_are_planes() {
+    let text = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, p_w: "f32[24, 24, 3, 3, 3]", x: "f32[1, 24, s0, 12, 13]"):
+            a: "f32[1, 24, s0, 12, 13]" = torch.ops.aten.conv3d.default(x, p_w, None, [1, 1, 1], [1, 1, 1])
+            return (a,)
+
+Graph signature:
+    # inputs
+    p_w: PARAMETER target='w'
+    x: USER_INPUT
+    # outputs
+    a: USER_OUTPUT
+
+Range constraints: {s0: VR[2, 40]}
+"#;
+    let mut program = parse::parse(text, registry()).expect("a valid text");
+    program.state.insert("w".into(), StateTensor::new(noise(&[24, 24, 3, 3, 3], 1), true));
+    for frames in [2, 5] {
+        let run = |fast: bool| {
+            let plan = oxport::plan(&program, &PlanOptions { fast, ..PlanOptions::default() }).expect("it has kernels");
+            plan.run(vec![noise(&[1, 24, frames, 12, 13], 3).into()]).expect("it runs").user.remove(0)
+        };
+        let (exact, fast) = (run(false), run(true));
+        assert!(!compare(&fast, &exact, Tolerance::Exact).agree, "the algorithm is used for {frames} frames");
+        let found = compare(&fast, &exact, Tolerance::ByDtype { f32: 1e-5 });
+        assert!(found.agree, "{}", found.detail);
+    }
+}

@@ -26,8 +26,8 @@ const POINTS: usize = READ * READ;
 const LEAST_PLANE: usize = 8;
 /// Fewer channels are worth less than their transforms.
 const LEAST_CHANNELS: usize = 16;
-/// Numbers of a block of tiles and their points, which stay in the L2 cache, if those are enough tiles for the weight
-/// to be read for, for each plane of it.
+/// Numbers of a block of tiles and their points, which stay in the L2 cache, and the least tiles that the weight is read
+/// for, times its planes.
 const BLOCK: usize = 3 << 16;
 const LEAST_TILES: usize = 24;
 /// Frames of a block at most: those on its borders are transformed for the next one, too.
