@@ -26,7 +26,7 @@ const POINTS: usize = READ * READ;
 const LEAST_PLANE: usize = 8;
 /// Fewer channels are worth less than their transforms.
 const LEAST_CHANNELS: usize = 16;
-/// Numbers of a block of tiles and their points, which stay in the L2 cache, and the least tiles that the weight is read
+/// Numbers of a block of tiles and their points, which stay in the L2 cache, and the least tiles that a weight is read
 /// for, times its planes.
 const BLOCK: usize = 3 << 16;
 const LEAST_TILES: usize = 24;
