@@ -51,7 +51,8 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     check(p, &c);
     let batch = offsets(&p.batch);
     let c_view = CView::new(c);
-    let work = p.m.saturating_mul(p.n).saturating_mul(p.k.max(8));
+    // One row waits for the columns it reads.
+    let work = p.m.max(2).saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { parallel::threads() };
     let one = |(i, &[a, b, c, s]): (usize, &[usize; 4]), threads: usize| {
         let strided = |x: &Mat<'_, T>, at: usize| (at, x.rows, x.cols);
