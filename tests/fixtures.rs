@@ -107,7 +107,7 @@ fn bitwise_rules_change_no_bit_and_keep_programs_valid() {
 }
 
 #[test]
-fn threads_preparing_layouts_and_joined_passes_change_no_bit() {
+fn threads_preparing_layouts_joined_passes_and_places_change_no_bit() {
     all(programs(), |dir| {
         let program = read(dir)?;
         let file = value_files(dir).into_iter().next().ok_or("no values")?;
@@ -115,19 +115,20 @@ fn threads_preparing_layouts_and_joined_passes_change_no_bit() {
             .and_then(|v| inputs_from(&program, &v))
             .map_err(|e| e.to_string())?;
         let prepared = oxport::prepare(&program, Opt::Exact).map_err(|e| e.to_string())?;
-        let with = |threads, [prepare, layout, fuse]: [bool; 3]| {
+        let with = |threads, [prepare, layout, fuse, in_place]: [bool; 4]| {
             let fuse_from = if fuse { 1 } else { usize::MAX };
-            outputs(&prepared, &inputs, &PlanOptions { threads, prepare, layout, fuse_from, ..PlanOptions::default() })
+            let options = PlanOptions { threads, prepare, layout, fuse_from, in_place, ..PlanOptions::default() };
+            outputs(&prepared, &inputs, &options)
         };
         let (no, yes) = (false, true);
-        let plain = with(1, [no; 3])?;
-        let one = [[yes, no, no], [no, yes, no], [no, no, yes], [yes; 3]].map(|kinds| (1, kinds));
-        let three = [[yes; 3], [yes, yes, no], [no, no, yes], [no; 3]].map(|kinds| (3, kinds));
-        one.into_iter().chain(three).try_for_each(|(threads, kinds)| {
+        let plain = with(1, [no; 4])?;
+        let one = [[yes, no, no, no], [no, yes, no, no], [no, no, yes, no], [no, no, no, yes], [yes; 4]];
+        let three = [[yes; 4], [yes, yes, no, yes], [no, no, yes, no], [no; 4]].map(|kinds| (3, kinds));
+        one.map(|kinds| (1, kinds)).into_iter().chain(three).try_for_each(|(threads, kinds)| {
             let other = with(threads, kinds)?;
             equal(&plain, &other)
                 .and_then(|()| equal_strides(&plain, &other))
-                .map_err(|e| format!("{threads} threads; prepared, layouts, joined: {kinds:?}: {e}"))
+                .map_err(|e| format!("{threads} threads; prepared, layouts, joined, in place: {kinds:?}: {e}"))
         })
     });
 }

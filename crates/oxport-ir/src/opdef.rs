@@ -14,7 +14,7 @@ use crate::args::{Args, Build, Meta, Real};
 use crate::work::{Class, CostFn, Work};
 use crate::{Argument, Builder, Fake, NodeId, Prepared, Result, Val, Value};
 use oxport_sym::{Expr, Range};
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
 /// One operator: its contract and everything that can be done with it.
 #[derive(Clone, Copy)]
@@ -33,6 +33,12 @@ pub struct OpDef {
     /// kin), and reads and writes no element otherwise, so that a plan may join it with its neighbors
     /// ([`oxport_tensor::join`]).
     pub one_loop: Option<LoopFn>,
+    /// Of an operator whose result is the tensors of its first argument side by side, where each of them lies in the
+    /// result. The kernel copies those that are not [absent](Tensor::is_absent): a plan has them made in their place.
+    pub parts: Option<PartsFn>,
+    /// Whether its kernel fills outputs with gaps between their elements as well as dense ones, as one loop does: a
+    /// plan may have the result made in its place in a later one.
+    pub fills_gaps: bool,
     /// What it is made of.
     pub decomp: Decomp,
     /// Work and traffic: see [`crate::work`].
@@ -88,6 +94,9 @@ pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
 pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
 /// See [`OpDef::one_loop`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
 pub type LoopFn = fn(&Args<'_, Real>) -> bool;
+
+/// See [`OpDef::parts`]: a layout for each tensor, in that of the result.
+pub type PartsFn = fn(&Args<'_, Real>, &Layout) -> Result<Vec<Layout>>;
 
 /// See [`OpDef::asserts`].
 pub type AssertFn = fn(&Args<'_, Meta>) -> Result<Assertion>;
@@ -277,6 +286,8 @@ impl OpDef {
             kernel: Kernel::None,
             prepare: None,
             one_loop: None,
+            parts: None,
+            fills_gaps: false,
             decomp: Decomp::None,
             work: Work::Unstated,
             exact: Exact::Rounding,
@@ -329,6 +340,14 @@ impl OpDef {
     /// Says for which calls its kernel is one elementwise loop.
     pub const fn one_loop_if(self, f: LoopFn) -> OpDef {
         OpDef { one_loop: Some(f), ..self }
+    }
+    /// Says where the tensors of its first argument lie in the result.
+    pub const fn parts(self, f: PartsFn) -> OpDef {
+        OpDef { parts: Some(f), ..self }
+    }
+    /// Says that its kernel fills outputs with gaps as well as dense ones.
+    pub const fn fills_gaps(self) -> OpDef {
+        OpDef { fills_gaps: true, ..self }
     }
     /// Decomposes as a call text.
     pub const fn expr(self, text: &'static str) -> OpDef {

@@ -56,7 +56,7 @@ families! {
     }
     nn "Layers of neural networks, their losses, and the gradients of both." [batch_norm_stats] {
         attention, attention_backward, batch_norm, class_loss, conv, conv_backward, ctc, dropout, embedding,
-        embedding_bag, embedding_bag_backward, encoder, fold, foreach, loss, loss_backward, norm,
+        embedding_bag, embedding_bag_backward, encoder, fold, foreach, group_norm, loss, loss_backward, norm,
         norm_backward, pad, pad_backward, pool, pool_backward, rnn, sequences, shuffle, softmax,
         softmax_backward, weight_norm
     }

@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::executor::Body;
+use crate::memory::Placement;
 use crate::output_alloc::OutPlan;
 use crate::plan::Plan;
-use crate::plan_cache::{Placement, Recording, shape_key};
+use crate::plan_cache::{Recording, shape_key};
 use crate::step::{Action, ESCAPES, Replay, Step};
 use oxport_ir::{Op, Value};
 use oxport_tensor::{DType, SharedLayout};
@@ -60,6 +61,8 @@ pub enum Place {
     Own,
     /// In no memory: it is seen only within its pass.
     Pass,
+    /// In that of the result of this later step, which puts it beside others.
+    Part(usize),
 }
 
 impl Description {
@@ -95,6 +98,7 @@ fn is_view(step: &Step) -> bool {
 fn result(plan: &OutPlan, recording: &Recording, placement: &Placement, is_unseen: bool) -> PlannedResult {
     let place = match placement.offsets.get(plan.buffer as usize) {
         _ if is_unseen => Place::Pass,
+        _ if plan.place.is_some() => Place::Part(plan.place.as_ref().map_or(0, |place| place.join)),
         Some(Some(offset)) => Place::Arena(*offset),
         _ => Place::Own,
     };

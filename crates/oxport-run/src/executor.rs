@@ -8,19 +8,21 @@
 //! Invariants: the result of a run does not depend on its mode; a slot is empty after its last use; values that escape
 //! the body are not allocated in an arena.
 
+use crate::buffers::Buffers;
 use crate::call;
 use crate::frame::{Frame, Frames};
-use crate::fuse::{blocks, run_block};
+use crate::fuse::run_block;
 use crate::locate::locate;
-use crate::output_alloc::{OutPlan, Packing, make_owned, pack_tensors, pack_values, pick};
-use crate::plan_cache::{Cache, Placement, Recorder, Recording, shape_key};
+use crate::memory::Placement;
+use crate::output_alloc::{Packing, pack_tensors, pack_values, pick};
+use crate::plan_cache::{Cache, Joining, Recorder, Recording, shape_key};
 use crate::profile::{Seen, Watcher};
 use crate::step::{Action, Input, Output, Replay, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
-use oxport_tensor::{Arena, FreeList, Storage, TensorMut};
+use oxport_tensor::{FreeList, TensorMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 /// A graph made ready to run.
@@ -40,8 +42,8 @@ pub(crate) struct Body {
     pub results: Arc<FreeList>,
     /// How often a region of the arena could not be used because the previous buffer there was still alive.
     pub refused: AtomicUsize,
-    /// Of how many elements on neighboring steps are computed in one pass.
-    pub fuse_from: usize,
+    /// Which steps are computed together.
+    pub joining: Joining,
 }
 
 enum Mode<'a> {
@@ -64,8 +66,7 @@ impl Body {
         let recording = self.cache.get(&key);
         let (outputs, recorder) = self.run_steps(cx, inputs, watch, recording.as_deref())?;
         if let Some(recorder) = recorder {
-            let find = |recorded: &[_]| blocks(&self.steps, &self.templates, recorded, self.fuse_from);
-            self.cache.insert(key, recorder.finish(&self.steps, find));
+            self.cache.insert(key, recorder.finish(&self.steps, &self.templates, self.joining));
         }
         Ok(outputs)
     }
@@ -91,8 +92,14 @@ impl Body {
                 frame.slots[input.slot as usize] = value;
             }
         }
-        let mut arena = frame.arena.take();
         let sees_all = watch.as_ref().is_some_and(Watcher::is_of_steps);
+        let mut buffers = Buffers {
+            arena: frame.arena.take(),
+            results: &self.results,
+            refused: &self.refused,
+            in_place: !sees_all,
+            begun: SmallVec::new(),
+        };
         let blocks = recording.filter(|_| !sees_all).map_or(&[][..], |r| &r.blocks);
         let mut blocks = blocks.iter().filter(|block| block.is_open()).peekable();
         let mut next = 0;
@@ -103,11 +110,10 @@ impl Body {
             if let Mode::Replay(recording, placement) = &mode
                 && let Some(block) = blocks.next_if(|block| block.steps.start == i)
             {
-                let make = &mut |plan: &OutPlan| self.make(plan, placement, &mut arena);
-                run_block(cx, &self.steps, &recording.steps, block, &mut frame, make)?;
+                run_block(cx, &self.steps, &recording.steps, block, &mut frame, (&mut buffers, placement))?;
                 joined = block.steps.len() - 1;
             } else {
-                let done = self.step(cx, i, step, &mut frame, &mut arena, &mut mode);
+                let done = self.step(cx, i, step, &mut frame, &mut buffers, &mut mode);
                 done.map_err(|e| locate(e, step, &frame.args[i]))?;
             }
             next += joined + 1;
@@ -118,7 +124,7 @@ impl Body {
             }
         }
         let outputs = self.outputs.iter().map(|o| o.collect(&mut frame.slots)).collect::<Result<_>>()?;
-        frame.arena = arena;
+        frame.arena = buffers.arena;
         self.frames.recycle(frame);
         let recorder = if let Mode::Record(recorder) = mode { Some(recorder) } else { None };
         Ok((outputs, recorder))
@@ -131,7 +137,7 @@ impl Body {
         i: usize,
         step: &Step,
         frame: &mut Frame,
-        arena: &mut Option<Arena>,
+        buffers: &mut Buffers<'_>,
         mode: &mut Mode<'_>,
     ) -> Result<()> {
         for patch in &step.patches {
@@ -146,7 +152,7 @@ impl Body {
                 }
                 value
             }
-            Action::Fill(f) => self.fill(f, i, step, &args, arena, mode)?,
+            Action::Fill(f) => self.fill(f, i, step, &args, buffers, mode)?,
             Action::View(f) => {
                 let known = match mode {
                     Mode::Replay(r, _) => r.steps[i].view(args.values).transpose()?,
@@ -162,7 +168,7 @@ impl Body {
                             }
                             value
                         }
-                        None => self.copy(i, step, &args, arena, mode)?,
+                        None => self.copy(i, step, &args, buffers, mode)?,
                     },
                 }
             }
@@ -195,26 +201,26 @@ impl Body {
         i: usize,
         step: &Step,
         args: &Args<'_, Real>,
-        arena: &mut Option<Arena>,
+        buffers: &mut Buffers<'_>,
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
         if let Mode::Replay(recording, placement) = mode
             && let Replay::Fill(plans, packing) = &recording.steps[i]
         {
             if let ([plan], Packing::Tensor) = (&plans[..], packing) {
-                let mut out = [self.make(plan, placement, arena)?];
+                let mut out = [buffers.make(plan, placement)?];
                 f(args, &mut out)?;
                 let [out] = out;
-                return Ok(Value::Tensor(plan.filled(out)?));
+                return Ok(Value::Tensor(buffers.filled(plan, out)?));
             }
-            let made = plans.iter().map(|plan| self.make(plan, placement, arena));
+            let made = plans.iter().map(|plan| buffers.make(plan, placement));
             let mut outs = made.collect::<Result<SmallVec<[TensorMut; 2]>>>()?;
             f(args, &mut outs)?;
             return packing.pack_filled(plans, outs);
         }
         let (plans, packing, value) = call::fill(f, args)?;
         if let Mode::Record(r) = mode {
-            r.fill(i, step, plans, packing, &value);
+            r.fill(i, args, step, (plans, packing), &value);
         }
         Ok(value)
     }
@@ -225,35 +231,20 @@ impl Body {
         i: usize,
         step: &Step,
         args: &Args<'_, Real>,
-        arena: &mut Option<Arena>,
+        buffers: &mut Buffers<'_>,
         mode: &mut Mode<'_>,
     ) -> Result<Value> {
         if let Mode::Replay(recording, placement) = mode
             && let Replay::Copy(plan) = &recording.steps[i]
         {
             let x = call::first_tensor(args.values)?;
-            return Ok(Value::Tensor(plan.copy(self.make(plan, placement, arena)?, &x)?));
+            return Ok(Value::Tensor(plan.copy(buffers.make(plan, placement)?, &x)?));
         }
         let (plan, value) = call::copy(args)?;
         if let Mode::Record(r) = mode {
             r.copy(i, step, plan, &value);
         }
         Ok(value)
-    }
-
-    /// A buffer at its offset in the arena; one of its own if it has no offset, or the region is still in use.
-    fn make(&self, plan: &OutPlan, placement: &Placement, arena: &mut Option<Arena>) -> Result<TensorMut> {
-        if let (Some(offset), Some(arena)) = (placement.offsets[plan.buffer as usize], arena) {
-            match arena.region(plan.buffer as usize, offset, plan.bytes) {
-                Ok(region) => return Ok(TensorMut::in_region(region, plan.dtype, plan.layout.clone())?),
-                Err(_) => self.refused.fetch_add(1, Ordering::Relaxed),
-            };
-        }
-        // Between elements that are apart, nothing is written.
-        if plan.layout.numel() * plan.dtype.size() < plan.bytes {
-            return make_owned(plan);
-        }
-        Ok(TensorMut::in_region(Storage::of_list(&self.results, plan.bytes)?, plan.dtype, plan.layout.clone())?)
     }
 }
 

@@ -10,8 +10,10 @@
 //! Laws: a block gives the same bits as its steps one by one; one that fails is run step by step, which says what is
 //! wrong and where, and is not tried again.
 
+use crate::buffers::Buffers;
 use crate::frame::Frame;
 use crate::locate::locate;
+use crate::memory::Placement;
 use crate::output_alloc::{OutPlan, Packing, make_owned};
 use crate::step::{Action, Replay, Step};
 use oxport_ir::work::Work;
@@ -42,6 +44,10 @@ impl Block {
     pub fn is_open(&self) -> bool {
         !self.is_refused.load(Relaxed)
     }
+    /// Whether this is the last step, and the first one writes where it does.
+    pub fn shares_result_of(&self, i: usize) -> bool {
+        self.is_shared && i + 1 == self.steps.end
+    }
     /// Whether the result of a step of it needs memory of its own.
     pub fn keeps(&self, i: usize, step: &Step) -> bool {
         let is_read_later = step.last_use as usize >= self.steps.end;
@@ -52,11 +58,7 @@ impl Block {
 
 /// The blocks of a recorded run whose results have at least so many elements, in order.
 pub(crate) fn blocks(steps: &[Step], templates: &[Box<[Arg<Real>]>], recorded: &[Replay], least: usize) -> Vec<Block> {
-    let cx = RunCx::default();
-    let is_loop = |i: usize| {
-        let one_loop = steps[i].op.def().and_then(|def| def.one_loop);
-        one_loop.is_some_and(|f| f(&Args::new(&templates[i], &steps[i].op, &cx)))
-    };
+    let is_loop = |i: usize| is_loop(&steps[i], &templates[i]);
     let plan = |i: usize| filled(steps.get(i)?, recorded.get(i)?);
     let mut found = Vec::new();
     let mut i = 0;
@@ -94,6 +96,12 @@ pub(crate) fn blocks(steps: &[Step], templates: &[Box<[Arg<Real>]>], recorded: &
     found
 }
 
+/// Whether a step is one elementwise loop over its operands: see [`oxport_ir::OpDef::one_loop`].
+pub(crate) fn is_loop(step: &Step, template: &[Arg<Real>]) -> bool {
+    let one_loop = step.op.def().and_then(|def| def.one_loop);
+    one_loop.is_some_and(|f| f(&Args::new(template, &step.op, &RunCx::default())))
+}
+
 /// The one output that a step fills.
 fn filled<'a>(step: &Step, recorded: &'a Replay) -> Option<&'a OutPlan> {
     match (&step.action, recorded) {
@@ -122,28 +130,36 @@ pub(crate) fn run_block(
     recorded: &[Replay],
     block: &Block,
     frame: &mut Frame,
-    make: &mut dyn FnMut(&OutPlan) -> Result<TensorMut>,
+    (buffers, placement): (&mut Buffers<'_>, &Placement),
 ) -> Result<()> {
     let mut parts = SmallVec::<[Part<'_>; MOST_STEPS]>::new();
+    let plan = |i: usize| filled(&steps[i], &recorded[i]).expect("law: the steps of a block fill one output");
+    let last = plan(block.steps.end - 1);
     for i in block.steps.clone() {
         let step = &steps[i];
         for patch in &step.patches {
             patch.apply(&mut frame.slots, &mut frame.args[i])?;
         }
-        let plan = filled(step, &recorded[i]).expect("law: the steps of a block fill one output");
-        let value = Tensor::absent(plan.dtype, plan.layout.clone())?;
+        let plan = plan(i);
+        // The first step writes where the last one does.
+        let target = if block.is_shared && i == block.steps.start { last } else { plan };
+        let layout = target.place.as_ref().map_or(&target.layout, |place| &place.layout);
+        let value = Tensor::absent(plan.dtype, layout.clone())?;
         if let Some(slot) = step.out {
             frame.slots[slot as usize] = Value::Tensor(value.clone());
         }
-        let out = if block.keeps(i, step) { Some(make(plan)?) } else { None };
+        let out = if block.keeps(i, step) { Some(buffers.make(plan, placement)?) } else { None };
         parts.push(Part { step, plan, value, out });
     }
     let args = &mut frame.args[block.steps.clone()];
     let results = match join_parts(cx, block, &mut parts, args) {
-        true => parts.iter_mut().map(|part| part.out.take().map(|out| part.plan.filled(out)).transpose()).collect(),
+        true => {
+            let filled = |part: &mut Part<'_>| part.out.take().map(|out| buffers.filled(part.plan, out)).transpose();
+            parts.iter_mut().map(filled).collect()
+        }
         false => {
             block.is_refused.store(true, Relaxed);
-            one_by_one(cx, &mut parts, args)
+            one_by_one(cx, &mut parts, args, buffers)
         }
     };
     let results: SmallVec<[Option<Tensor>; MOST_STEPS]> = results?;
@@ -193,6 +209,7 @@ fn one_by_one(
     cx: &RunCx,
     parts: &mut [Part<'_>],
     args: &mut [Box<[Arg<Real>]>],
+    buffers: &mut Buffers<'_>,
 ) -> Result<SmallVec<[Option<Tensor>; MOST_STEPS]>> {
     let mut done = SmallVec::<[(Option<u32>, Tensor); MOST_STEPS]>::new();
     for (Part { step, plan, out, .. }, args) in parts.iter_mut().zip(args) {
@@ -201,12 +218,12 @@ fn one_by_one(
                 patch.put(args, Arg::Tensor(value.clone()));
             }
         }
-        let mut out = match out.take() {
-            Some(out) => out,
-            None => make_owned(plan)?,
+        let (mut out, is_kept) = match out.take() {
+            Some(out) => (out, true),
+            None => (make_owned(plan)?, false),
         };
         call(cx, step, args, None, std::slice::from_mut(&mut out)).map_err(|e| locate(e, step, args))?;
-        done.push((step.out, plan.filled(out)?));
+        done.push((step.out, if is_kept { buffers.filled(plan, out)? } else { plan.filled(out)? }));
     }
     Ok(done.into_iter().map(|(_, value)| Some(value)).collect())
 }

@@ -20,6 +20,7 @@
 //! Invariants: programs are functional, so values are shared and never mutated; nothing is looked up by name during a
 //! run; results do not depend on the number of threads, on earlier calls, or on other threads.
 
+mod buffers;
 mod call;
 mod describe;
 mod error;
@@ -27,6 +28,7 @@ mod estimate;
 mod executor;
 mod frame;
 mod fuse;
+mod in_place;
 mod inputs;
 mod layout;
 mod locate;

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Body, Subgraph};
 use crate::operand_binding::{Ref, Slots, TensorRef, template};
 use crate::output_alloc::pack_tensors;
+use crate::plan_cache::Joining;
 use crate::step::{Action, ESCAPES, Input, Output, Step};
 use oxport_ir::infer::bind_with;
 use oxport_ir::{
@@ -27,8 +28,7 @@ enum Source {
 }
 
 /// Lowers a graph; `known` gives the values of placeholders that are part of the plan, and `copies` the nodes that copy
-/// them once, now. `fuse_from` is of how many elements on
-/// neighboring steps are computed in one pass.
+/// them once, now.
 ///
 /// # Errors
 /// All operators without kernel; operators that write to their arguments; calls that do not match their schema.
@@ -37,14 +37,14 @@ pub(crate) fn lower(
     registry: &Registry,
     known: &dyn Fn(usize) -> Option<Value>,
     copies: HashSet<NodeId>,
-    fuse_from: usize,
+    joining: Joining,
 ) -> Result<Body> {
     let mut missing = Vec::new();
     find_missing(graph, registry, &mut missing);
     if !missing.is_empty() {
         return Err(Error::missing_ops(missing));
     }
-    Ok(Lowering { copies, ..Lowering::new(graph, registry, fuse_from) }.lower(known)?)
+    Ok(Lowering { copies, ..Lowering::new(graph, registry, joining) }.lower(known)?)
 }
 
 /// The operator as this registry defines it.
@@ -105,14 +105,14 @@ struct Lowering<'a> {
     sources: Vec<Source>,
     slots: u32,
     copies: HashSet<NodeId>,
-    fuse_from: usize,
+    joining: Joining,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, registry: &'a Registry, fuse_from: usize) -> Lowering<'a> {
+    fn new(graph: &'a Graph, registry: &'a Registry, joining: Joining) -> Lowering<'a> {
         let live = live_nodes(graph, registry);
         let sources = vec![Source::Dead; graph.capacity()];
-        Lowering { graph, registry, live, sources, slots: 0, copies: HashSet::new(), fuse_from }
+        Lowering { graph, registry, live, sources, slots: 0, copies: HashSet::new(), joining }
     }
 
     fn lower(mut self, known: &dyn Fn(usize) -> Option<Value>) -> oxport_ir::Result<Body> {
@@ -137,7 +137,7 @@ impl<'a> Lowering<'a> {
                     let sub = graph.subgraphs.get(name);
                     let sub = sub.ok_or_else(|| IrError::invalid(format!("the graph has no subgraph `{name}`")))?;
                     let body =
-                        Lowering::new(sub, self.registry, self.fuse_from).lower(&|_| None).map_err(|e| e.at(name))?;
+                        Lowering::new(sub, self.registry, self.joining).lower(&|_| None).map_err(|e| e.at(name))?;
                     self.sources[id.index()] = Source::Graph(Arc::new(Subgraph { name: name.clone(), body }));
                 }
                 NodeKind::CallFunction(op) if is_live => {
@@ -171,7 +171,7 @@ impl<'a> Lowering<'a> {
             frames: Default::default(),
             results: Default::default(),
             refused: Default::default(),
-            fuse_from: self.fuse_from,
+            joining: self.joining,
         })
     }
 

@@ -20,6 +20,15 @@ pub(crate) struct Lifetime {
     pub last: u32,
 }
 
+/// The offsets of a recording's buffers in the arena.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    /// Per buffer; `None` for buffers that escape the body, and empty ones.
+    pub offsets: Vec<Option<usize>>,
+    /// The size of the arena.
+    pub bytes: usize,
+}
+
 impl Lifetime {
     fn touches(&self, other: &Lifetime) -> bool {
         self.first <= other.last && other.first <= self.last

@@ -7,7 +7,7 @@ use oxport_ir::{Arg, Error, Fake, MetaCx, Op, Real, Result, Val, Value};
 use oxport_sym::ShapeEnv;
 use oxport_tensor::{DType, Layout, SharedLayout, Tensor, TensorMut, copy};
 use smallvec::SmallVec;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A buffer that a step fills.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,13 +17,26 @@ pub(crate) struct OutPlan {
     pub bytes: usize,
     /// The number of the buffer in the recording.
     pub buffer: u32,
+    /// Where it is made in the result of a later step.
+    pub place: Option<Arc<Place>>,
+}
+
+/// The place of a result in that of a later step.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Place {
+    pub layout: SharedLayout,
+    /// The number of the whole's buffer in the recording, and its size.
+    pub buffer: u32,
+    pub bytes: usize,
+    /// The later step.
+    pub join: usize,
 }
 
 impl OutPlan {
     fn new(dtype: DType, layout: Layout) -> Result<OutPlan> {
         let layout = SharedLayout::new(layout)?;
         let bytes = layout.bytes_of(dtype)?;
-        Ok(OutPlan { dtype, layout, bytes, buffer: u32::MAX })
+        Ok(OutPlan { dtype, layout, bytes, buffer: u32::MAX, place: None })
     }
     fn of(fake: &Fake, op: &Op) -> Result<OutPlan> {
         let layout = fake.concrete_layout().ok_or_else(|| {

@@ -15,6 +15,7 @@ use crate::inputs::{Checks, InputChecks};
 use crate::layout::lay_out;
 use crate::lower::lower;
 use crate::outputs::{MutableState, Outputs, Target, assign_outputs, targets};
+use crate::plan_cache::Joining;
 use crate::prepare::prepare;
 use crate::profile::{Profile, Watch, Watcher};
 use indexmap::IndexSet;
@@ -50,6 +51,9 @@ pub struct PlanOptions {
     /// second call of a shape on, where their results have at least so many elements. The results are the same without
     /// it (`usize::MAX`).
     pub fuse_from: usize,
+    /// Results that only a later `cat` reads are written into their place in its result, from the second call of a
+    /// shape on, instead of copied there. The results are the same without it.
+    pub in_place: bool,
 }
 
 /// Fewer elements stay in the cache, whatever is done with them.
@@ -57,7 +61,7 @@ const FUSE_FROM: usize = 1 << 12;
 
 impl Default for PlanOptions {
     /// All threads, PyTorch's checks, seed 0, buffers of at most 2 GiB, everything prepared but what rounds otherwise,
-    /// layouts chosen, passes joined.
+    /// layouts chosen, passes joined, results made in place.
     fn default() -> PlanOptions {
         let checks = InputChecks::default();
         let max_buffer_bytes = DEFAULT_MAX_BUFFER_BYTES;
@@ -70,6 +74,7 @@ impl Default for PlanOptions {
             fast: false,
             layout: true,
             fuse_from: FUSE_FROM,
+            in_place: true,
         }
     }
 }
@@ -163,7 +168,8 @@ impl Plan {
         let relaid = options.layout.then(|| lay_out(&program.graph, &program.env, registry)).flatten();
         let (relaid, copies) = relaid.unzip();
         let graph = relaid.as_ref().unwrap_or(&program.graph);
-        let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), options.fuse_from)?;
+        let joining = Joining { fuse_from: options.fuse_from, in_place: options.in_place };
+        let mut body = lower(graph, registry, &|i| known[i].clone(), copies.unwrap_or_default(), joining)?;
         let pool = Pool::new(options.threads, options.max_buffer_bytes)?;
         if options.prepare {
             pool.install(|| oxport_tensor::gemm::together(|| prepare(&mut body, options.fast)));

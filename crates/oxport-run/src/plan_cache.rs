@@ -7,13 +7,14 @@
 //! Invariant: a recording is only a hint. A buffer whose region is in use is allocated separately, and a result that
 //! differs from the recorded one ends the replay.
 
-use crate::fuse::Block;
-use crate::memory::{Lifetime, assign_offsets};
+use crate::fuse::{Block, blocks};
+use crate::in_place::{Join, place};
+use crate::memory::{Lifetime, Placement, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
 use crate::step::{ESCAPES, Input, Replay, Step, Views};
 use indexmap::IndexMap;
-use oxport_ir::{Arg, Real, Value};
+use oxport_ir::{Arg, Args, Real, Value};
 use oxport_tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -30,15 +31,6 @@ pub(crate) struct Recording {
     placement: OnceLock<Placement>,
     /// When it was used last, by the clock of the cache.
     used: AtomicU64,
-}
-
-/// The offsets of a recording's buffers in the arena.
-#[derive(Debug)]
-pub(crate) struct Placement {
-    /// Per buffer; `None` for buffers that escape the body, and empty ones.
-    pub offsets: Vec<Option<usize>>,
-    /// The size of the arena.
-    pub bytes: usize,
 }
 
 impl Recording {
@@ -70,20 +62,40 @@ impl Recording {
     }
 }
 
+/// Which steps of a recording are computed together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joining {
+    /// Of how many elements on neighboring steps are computed in one pass.
+    pub fuse_from: usize,
+    /// Whether results are made in their place in a later one.
+    pub in_place: bool,
+}
+
+/// What a step fills, and how that forms its value.
+type Filled = (Vec<OutPlan>, Packing);
+
 /// Makes a recording during a run.
 pub(crate) struct Recorder {
     steps: Vec<Replay>,
     lives: Vec<Lifetime>,
+    /// Steps that put their operands side by side.
+    joins: Vec<Join>,
     /// The newest buffer of each storage id. Ids are reused after a storage is freed; a live storage is the newest.
     by_storage: HashMap<usize, u32>,
 }
 
 impl Recorder {
     pub fn new(steps: usize) -> Recorder {
-        Recorder { steps: vec![Replay::Nothing; steps], lives: Vec::new(), by_storage: HashMap::new() }
+        let steps = vec![Replay::Nothing; steps];
+        Recorder { steps, lives: Vec::new(), joins: Vec::new(), by_storage: HashMap::new() }
     }
     /// Step `i` filled allocated buffers.
-    pub fn fill(&mut self, i: usize, step: &Step, mut plans: Vec<OutPlan>, packing: Packing, value: &Value) {
+    pub fn fill(&mut self, i: usize, args: &Args<'_, Real>, step: &Step, (mut plans, packing): Filled, value: &Value) {
+        if let (Some(parts), [whole]) = (args.op.def().and_then(|def| def.parts), &plans[..])
+            && let Ok(places) = parts(args, &whole.layout)
+        {
+            self.joins.push(Join { step: i, places });
+        }
         let mut tensors = Vec::new();
         collect(value, &mut tensors);
         for (plan, tensor) in plans.iter_mut().zip(tensors) {
@@ -138,10 +150,10 @@ impl Recorder {
         self.by_storage.insert(tensor.storage().id(), plan.buffer);
         self.lives.push(Lifetime { bytes: plan.bytes, first: i as u32, last: i as u32 });
     }
-    /// The recording, with these blocks of steps: results within a block need no buffer, and the others get theirs when
+    /// The recording, with its blocks of steps: results within a block need no buffer, and the others get theirs when
     /// the block begins.
-    pub fn finish(mut self, steps: &[Step], blocks: impl FnOnce(&[Replay]) -> Vec<Block>) -> Recording {
-        let blocks = blocks(&self.steps);
+    pub fn finish(mut self, steps: &[Step], templates: &[Box<[Arg<Real>]>], joining: Joining) -> Recording {
+        let blocks = blocks(steps, templates, &self.steps, joining.fuse_from);
         for block in &blocks {
             for i in block.steps.clone() {
                 let Replay::Fill(plans, _) = &self.steps[i] else { continue };
@@ -153,6 +165,9 @@ impl Recorder {
                     }
                 }
             }
+        }
+        if joining.in_place {
+            place(steps, templates, &blocks, &self.joins, &mut self.steps, &mut self.lives);
         }
         Recording { steps: self.steps, blocks, lives: self.lives, placement: OnceLock::new(), used: AtomicU64::new(0) }
     }
@@ -267,7 +282,8 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_goes() {
         let key = |n: usize| Key::from_slice(&[n as i64]);
-        let recording = || Recorder::new(0).finish(&[], |_| Vec::new());
+        let joining = Joining { fuse_from: 1, in_place: true };
+        let recording = || Recorder::new(0).finish(&[], &[], joining);
         let cache = Cache::default();
         for n in 0..=MAX_RECORDINGS {
             cache.insert(key(n), recording());

@@ -21,7 +21,9 @@ pub struct Seen<'a> {
     pub start: Instant,
     /// How long it took.
     pub time: Duration,
-    /// What it gave. A clone keeps the buffer, which the rest of the run then allocates elsewhere.
+    /// What it gave. A clone keeps the buffer, which the rest of the run then allocates elsewhere. Where passes are
+    /// seen ([`Plan::time`](crate::Plan::time)), a tensor that was written into its place in the result of a later
+    /// `cat` is [absent](oxport_tensor::Tensor::is_absent): it has sizes, and no elements to read.
     pub value: &'a Value,
     /// How many of the following steps were computed in the same pass: `time` and `value` are those of all of them, and
     /// they are not seen by themselves.

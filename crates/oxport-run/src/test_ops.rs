@@ -3,10 +3,10 @@
 use crate::plan::{Plan, PlanOptions};
 use oxport_ir::args::Meta;
 use oxport_ir::{
-    Arg, Args, Callable, Effect, Error, ExportedProgram, Fake, OpDef, Registry, Result, Val, Value, parse,
+    Arg, Args, Callable, Effect, Error, ExportedProgram, Fake, OpDef, Real, Registry, Result, Val, Value, parse,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut, copy, map, zip};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy, map, zip};
 use std::sync::Arc;
 
 /// `add`, `relu` and `mul.Scalar` are pointwise, as in PyTorch; `sinh` is known but not implemented.
@@ -176,18 +176,19 @@ pub(crate) static OPS: &[OpDef] = &[
     OpDef::new("aten::cat(Tensor[] tensors) -> Tensor", |a| {
         let parts: Vec<&Fake> = a.at(0)?;
         let total = parts.iter().fold(Expr::from(0i64), |n, t| n + &t.sizes[0]);
-        Ok(vec![Fake::new(parts[0].dtype, [total]).into()])
+        let rest = parts[0].sizes[1..].iter().cloned();
+        Ok(vec![Fake::new(parts[0].dtype, [total].into_iter().chain(rest)).into()])
     })
     .fill(|a, outs| {
         let parts: Vec<&Tensor> = a.at(0)?;
-        let mut start = 0;
-        for part in parts {
-            let place = outs[0].layout().narrow(0, start, part.sizes()[0])?;
-            outs[0].part(place, |out| copy(part, out))?;
-            start += part.sizes()[0];
+        for (part, place) in parts.into_iter().zip(places(a, outs[0].layout())?) {
+            if !part.is_absent() {
+                outs[0].part(place, |out| copy(part, out))?;
+            }
         }
         Ok(())
-    }),
+    })
+    .parts(places),
     OpDef::new("my::pick(Tensor[] tensors, Tensor at) -> Tensor", |a| {
         let (parts, at): (Vec<&Fake>, &Fake) = a.unpack()?;
         let is_one = at.sizes[0].as_int().is_none_or(|n| n == 1);
@@ -256,6 +257,15 @@ pub(crate) static OPS: &[OpDef] = &[
         branch.call(a.cx, operands.into_iter().cloned().map(Value::Tensor).collect())
     }),
 ];
+
+fn places(a: &Args<'_, Real>, whole: &Layout) -> Result<Vec<Layout>> {
+    let (parts, mut start): (Vec<&Tensor>, i64) = (a.at(0)?, 0);
+    let mut place = |part: &Tensor| {
+        start += part.sizes()[0];
+        Ok(whole.narrow(0, start - part.sizes()[0], part.sizes()[0])?)
+    };
+    parts.into_iter().map(&mut place).collect()
+}
 
 pub(crate) fn like_first(a: &Args<'_, Meta>) -> Result<Vec<Val>> {
     let x: &Fake = a.at(0)?;

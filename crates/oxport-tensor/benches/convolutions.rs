@@ -73,6 +73,54 @@ const SHAPES: &[[usize; 6]] = &[
 /// `(input channels, frames, plane, output channels)` of volumes, with kernels of 3×3×3: those of a ResNet of videos.
 const VOLUMES: &[[usize; 4]] = &[[64, 8, 56, 64], [128, 4, 28, 128], [256, 2, 14, 256], [512, 1, 7, 512]];
 
+/// `(input channels, height, width, output channels, kernel, stride)` of transposed convolutions: those of a U-Net, of
+/// a network that draws images, and of one that makes sound of spectrograms.
+const TRANSPOSED: &[[usize; 6]] = &[
+    [128, 32, 32, 64, 2, 2],
+    [64, 64, 64, 32, 2, 2],
+    [512, 4, 4, 256, 4, 2],
+    [128, 16, 16, 64, 4, 2],
+    [512, 1, 50, 256, 16, 8],
+    [256, 1, 400, 128, 16, 8],
+    [128, 1, 3200, 64, 4, 2],
+];
+
+fn cases() -> impl Iterator<Item = (String, Geometry)> {
+    let forward = |[frames, depth]: [usize; 2], [c, h, o, k, s, groups]: [usize; 6]| {
+        let geometry = Geometry {
+            batch: 1,
+            groups,
+            in_channels: c,
+            out_channels: o,
+            input: [frames, h, h],
+            kernel: [depth, k, k],
+            stride: [1, s, s],
+            padding: [depth / 2, k / 2, k / 2],
+            dilation: [1; 3],
+            transposed: false,
+            output_padding: [0; 3],
+        };
+        let frames = if depth > 1 { format!("{frames}x") } else { String::new() };
+        (format!("{c}x{frames}{h}x{h} {k}x{k}/{s} {o} groups {groups}"), geometry)
+    };
+    let transposed = move |&[c, h, w, o, k, s]: &[usize; 6]| {
+        let of = |n: usize| if h > 1 { n } else { 1 };
+        let (padding, (_, plain)) = ((k - s) / 2, forward([1, 1], [c, h, o, k, s, 1]));
+        let geometry = Geometry {
+            input: [1, h, w],
+            kernel: [1, of(k), k],
+            stride: [1, of(s), s],
+            padding: [0, if h > 1 { padding } else { 0 }, padding],
+            transposed: true,
+            ..plain
+        };
+        (format!("{c}x{h}x{w} {k}x{k}/{s} {o} transposed"), geometry)
+    };
+    let planes = SHAPES.iter().map(move |&shape| forward([1, 1], shape));
+    let volumes = VOLUMES.iter().map(move |&[c, frames, h, o]| forward([frames, 3], [c, h, o, 3, 1, 1]));
+    planes.chain(volumes).chain(TRANSPOSED.iter().map(transposed))
+}
+
 fn least(mut f: impl FnMut()) -> Duration {
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     let mut runs = 0;
@@ -90,23 +138,10 @@ fn main() {
     let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with("--")).unwrap_or_default();
     pool.install(|| {
         println!("{:>30} {:>20} {:>20} {:>20}", "", "planes", "pixels", "Winograd");
-        let planes = SHAPES.iter().map(|&shape| ([1, 1], shape));
-        let volumes = VOLUMES.iter().map(|&[c, frames, h, o]| ([frames, 3], [c, h, o, 3, 1, 1]));
-        for ([d, depth], [c, h, o, k, s, groups]) in planes.chain(volumes) {
-            let geometry = Geometry {
-                batch: 1,
-                groups,
-                in_channels: c,
-                out_channels: o,
-                input: [d, h, h],
-                kernel: [depth, k, k],
-                stride: [1, s, s],
-                padding: [depth / 2, k / 2, k / 2],
-                dilation: [1; 3],
-                transposed: false,
-                output_padding: [0; 3],
-            };
-            let [_, oh, ow] = geometry.output().expect("a valid case");
+        for (name, geometry) in cases() {
+            let Geometry { groups, in_channels: c, out_channels: o, input: [d, h, w], kernel, transposed, .. } =
+                geometry;
+            let [od, oh, ow] = geometry.output().expect("a valid case");
             let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
             // Tensors of a plan begin at cache lines.
             let aligned = |n: usize| {
@@ -114,22 +149,21 @@ fn main() {
                 let at = data.as_ptr().align_offset(64);
                 (data, at)
             };
-            let ((x, x_at), (mut y, y_at)) = (aligned(c * d * h * h), aligned(o * d * oh * ow));
+            let ((x, x_at), (mut y, y_at)) = (aligned(c * d * h * w), aligned(o * od * oh * ow));
             let (weight, bias) = (noise(geometry.weight().iter().product()), noise(o));
-            let frames = if depth > 1 { format!("{d}x") } else { String::new() };
-            let mut line = format!("{:>30}", format!("{c}x{frames}{h}x{h} {k}x{k}/{s} {o} groups {groups}"));
+            let mut line = format!("{name:>30}");
             if !line.contains(&wanted) {
                 continue;
             }
             for form in [Form::Planes, Form::Pixels] {
-                let strides = |c: usize, h: usize, w: usize| match form {
+                let strides = |c: usize, [d, h, w]: [usize; 3]| match form {
                     Form::Planes => [c * d * h * w, d * h * w, h * w, w, 1],
                     Form::Pixels => [c * d * h * w, 1, h * w * c, w * c, c],
                 };
                 // Images that a user gives are planes.
                 let x_strides = match c {
-                    ..=4 => [c * h * h, h * h, h * h, h, 1],
-                    _ => strides(c, h, h),
+                    ..=4 => [c * h * w, h * w, h * w, w, 1],
+                    _ => strides(c, [d, h, w]),
                 };
                 let packed = PackedWeight::new(form, &geometry, &weight);
                 let conv = Convolution {
@@ -141,15 +175,16 @@ fn main() {
                     bias: Some(&bias),
                     after: None,
                 };
-                let ys = strides(o, oh, ow);
+                let ys = strides(o, [od, oh, ow]);
                 let mut measure = |run: &mut dyn FnMut(&mut [f32])| {
                     let time = least(|| run(black_box(&mut y[y_at..]))).as_nanos() as f64;
-                    let flops = (2 * d * oh * ow * o * (c / groups) * depth * k * k) as f64;
+                    let pixels = if transposed { d * h * w } else { od * oh * ow };
+                    let flops = (2 * pixels * o * (c / groups) * kernel.iter().product::<usize>()) as f64;
                     line += &format!(" {:>10.1} us {:>6.1}", time / 1e3, flops / time);
                 };
                 measure(&mut |y| convolve(&conv, y, ys));
                 if form == Form::Pixels && Winograd::fits(&geometry) {
-                    let made = Winograd::new(&weight, [o, c, depth]);
+                    let made = Winograd::new(&weight, [o, c, kernel[0]]);
                     measure(&mut |y| made.convolve(&conv, y, ys));
                 }
             }

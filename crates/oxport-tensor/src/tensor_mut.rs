@@ -109,6 +109,16 @@ impl TensorMut {
         result
     }
 
+    /// Another layout over the same storage, of which it may be any part.
+    ///
+    /// # Errors
+    /// The layout is out of bounds or overlaps itself.
+    pub fn relaid(self, layout: SharedLayout) -> Result<TensorMut> {
+        check_fit(&self.storage, self.dtype, &layout)?;
+        check_injective(&layout)?;
+        Ok(TensorMut { layout, ..self })
+    }
+
     /// Whether the elements are not there ([`Tensor::absent`]).
     pub(crate) fn is_absent(&self) -> bool {
         self.storage.is_absent()

@@ -126,6 +126,7 @@ const fn direct(schema: &'static str) -> OpDef {
         .fill(conv)
         .cost(Class::Convolution, conv_cost)
         .prepare(prepare_conv)
+        .fills_gaps()
         .channels_last_if(is_faster_channels_last)
 }
 
@@ -333,14 +334,12 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
-    let weight = s.weight.contiguous()?;
-    part(out, layout, |out| Ok(convolution(&x, &weight, s.bias, &options, args.prepared(), args.after(), out)?))
+    part(out, layout, |out| Ok(convolution(&x, s.weight, s.bias, &options, args.prepared(), args.after(), out)?))
 }
 
 /// The weight's panels, for the strides that the result will have, or what Winograd's algorithm multiplies with.
 fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Prepared>> {
     let Some(weight) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
-    let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
     let result = result.and_then(Val::as_tensor);
     let is_pixels = result.is_some_and(|out| out.strides.get(1).is_some_and(|stride| stride.as_int() == Some(1)));
     let form = if is_pixels { Form::Pixels } else { Form::Planes };
@@ -354,7 +353,10 @@ fn prepare_conv(args: &Args<'_, Real>, result: Option<&Val>) -> Result<Option<Pr
         let made = args.cx.makings().once(weight, |w| Ok(Some(Transformed(Arc::new(PackedKernel::winograd(w)?)))))?;
         return Ok(made.map(|made| Prepared::new(made.0.clone())));
     }
-    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, form, groups, transposed)?))?;
+    let (stride, dilation) = (args.named::<Vec<i64>>("stride")?, args.named::<Vec<i64>>("dilation")?);
+    let (groups, transposed) = (args.named("groups")?, is_transposed(args)?);
+    let options = ConvOptions { stride: &stride, dilation: &dilation, groups, transposed, ..Default::default() };
+    let made = args.cx.makings().once(weight, |w| Ok(PackedKernel::of_constant(w, form, &options)?))?;
     Ok(made.map(Prepared::new))
 }
 

@@ -1,14 +1,14 @@
-//! Norms over trailing dimensions and over groups of channels: layer norm, RMS norm, group norm.
+//! Norms over trailing dimensions: layer norm, RMS norm.
 //!
-//! Laws: results of layer and RMS norm are contiguous, those of group norm keep channels last; moments are taken in
-//! `f32` at least; `mean` and `rstd` come in the dtype of the weight where there is one, else of the input.
+//! Laws: results are contiguous; moments are taken in `f32` at least; `mean` and `rstd` come in the dtype of the weight
+//! where there is one, else of the input.
 
-use crate::support::checks::{agree, fresh, fresh_in_format};
+use crate::support::checks::fresh;
 use crate::support::class::C64;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, listed, one};
 use crate::support::rows::{for_rows, for_rows_and, for_rows_vectorized, moments, sum};
-use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -64,39 +64,6 @@ pub static OPS: &[OpDef] = &[
     .work(Class::Reduction)
     .any_strides()
     .samples(&["f32[2, 3], [3], f32[3], 1e-5"]),
-    OpDef::new(
-        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float \
-        eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-        group_norm_meta,
-    )
-    .doc("Normalizes groups of channels of each sample; weight and bias are per channel.")
-    .fill(group_norm)
-    .work(Class::Reduction)
-    .any_strides()
-    .decomp(group_norm_decomp)
-    .samples(&[
-        "f32[2, 4, 3, 3], 2, f32[4], f32[4]",
-        "f32[2, 4], 4",
-        "f32[2, 4, 3, 3]{36, 1, 12, 4}, 2, f32[4]",
-        "f32[0, 4, 3], 2",
-        "!f32[2, 4, 3], 3",
-        "!f32[2, 4, 0], 2",
-    ]),
-    OpDef::new(
-        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt \
-        HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-        native_group_norm_meta,
-    )
-    .doc("Group norm with the mean and reciprocal standard deviation of each group.")
-    .fill(group_norm)
-    .work(Class::Reduction)
-    .any_strides()
-    .samples(&[
-        "f32[2, 4, 3, 3], f32[4], f32[4], 2, 4, 9, 2, 1e-5",
-        "!f32[2, 4, 0], f32[4], f32[4], 2, 4, 0, 2, 1e-5",
-        "!f32[2, 4, 3, 3], None, None, 2, 4, -2, 2, 1e-5",
-        "!f32[2, 4, 3, 3], None, None, 9223372036854775807, 4, 9, 2, 1e-5",
-    ]),
 ];
 
 /// A parameter has the input's dtype, or float32 where the input is half as wide.
@@ -195,7 +162,7 @@ fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 /// Writes pairs of statistics to two outputs. Samples without elements have mean 0 and reciprocal deviation NaN.
-fn statistics<T: Compute>(stats: &[(T, T)], outs: &mut [TensorMut]) -> Result<()> {
+pub(super) fn statistics<T: Compute>(stats: &[(T, T)], outs: &mut [TensorMut]) -> Result<()> {
     let [mean, rstd] = outs else { return Ok(()) };
     let get = |i: usize| stats.get(i).copied().unwrap_or((T::zero(), T::nan()));
     fill(mean, |out: &mut [T]| out.iter_mut().enumerate().for_each(|(i, y)| *y = get(i).0))?;
@@ -313,105 +280,4 @@ fn rms_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Ar
         y = b.call_kw("_to_copy", (y,), &[("dtype", dtype.into())])?;
     }
     Ok(vec![y.into()])
-}
-
-fn check_groups(args: &MetaArgs<'_>, x: &Fake, groups: i64, parameters: &[Option<&Fake>]) -> Result<()> {
-    crate::support::checks::floating(args, x, false)?;
-    ensure!(x.dim() >= 2, "{}: expected at least two dimensions, got {x}", args.name());
-    let whole = groups > 0 && x.sizes[1].as_int().is_none_or(|c| c % groups == 0);
-    ensure!(
-        whole && !args.cx.is(&x.sizes[1], 0),
-        "{}: {} channels do not make {groups} groups",
-        args.name(),
-        x.sizes[1]
-    );
-    let flat = x.sizes[2..].iter().any(|s| args.cx.is(s, 0));
-    ensure!(!flat, "Expected HxW to be greater than 0, got 0");
-    for p in parameters.iter().flatten() {
-        parameter_dtype(args, x, p)?;
-        ensure!(p.dim() == 1, "{}: weight and bias must be one number per channel, got {p}", args.name());
-        agree(args.cx, &p.sizes[0], &x.sizes[1], "channels of weight or bias")?;
-    }
-    Ok(())
-}
-
-fn group_norm_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, groups, w, b): (&Fake, i64, Option<&Fake>, Option<&Fake>) = args.unpack()?;
-    check_groups(args, x, groups, &[w, b])?;
-    one(fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()))
-}
-
-fn native_group_norm_meta(args: &MetaArgs<'_>) -> Metas {
-    let (x, w, b): (&Fake, Option<&Fake>, Option<&Fake>) = args.unpack()?;
-    let (n, groups): (Expr, i64) = (args.at(3)?, args.at(6)?);
-    check_groups(args, x, groups, &[w, b])?;
-    let volume = x.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
-    for (i, size, what) in [(3, &x.sizes[0], "N"), (4, &x.sizes[1], "C"), (5, &volume, "HxW")] {
-        agree(args.cx, &args.at::<Expr>(i)?, size, &format!("{what} and the sizes of the input"))?;
-    }
-    let statistic = fresh(x, w.or(b).map_or(x.dtype, |p| p.dtype), [n, Expr::from(groups)]);
-    let out: Val = fresh_in_format(args.cx, x, x.dtype, x.sizes.clone()).into();
-    Ok(vec![out, statistic.clone().into(), statistic.into()])
-}
-
-fn group_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (x, groups, w, bias, eps): (NodeId, i64, Argument, Argument, f64) = args.unpack()?;
-    let pixels = b.fake(x)?.sizes[2..].iter().fold(Expr::from(1i64), |n, s| n * s);
-    let pixels: Argument = match pixels.as_int() {
-        Some(n) => n.into(),
-        None => {
-            let mut product: Argument = 1i64.into();
-            for d in 2..b.fake(x)?.dim() as i64 {
-                let size = b.size(x, d)?;
-                product =
-                    if product == Argument::Int(1) { size } else { b.call("_operator::mul", (product, size))?.into() };
-            }
-            product
-        }
-    };
-    let (n, c) = (b.size(x, 0)?, b.size(x, 1)?);
-    let call = vec![x.into(), w, bias, n, c, pixels, groups.into(), eps.into()];
-    Ok(vec![b.call_item("native_group_norm", call, 0)?.into()])
-}
-
-fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let native = outs.len() > 1;
-    let at = |native_at: usize, plain_at: usize| if native { native_at } else { plain_at };
-    let (x, groups): (&Tensor, i64) = (args.at(0)?, args.at(at(6, 1))?);
-    let (w, b): (Option<&Tensor>, Option<&Tensor>) = (args.at(at(1, 2))?, args.at(at(2, 3))?);
-    let eps: f64 = args.at(at(7, 4))?;
-    let channels = x.sizes()[1] as usize;
-    let pixels = x.sizes()[2..].iter().product::<i64>() as usize;
-    let groups = groups as usize;
-    let per_group = channels / groups.max(1);
-    let n = per_group * pixels;
-    computed!(x.dtype(), |T| {
-        let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
-        let stats = fill(&mut outs[0], |out| {
-            let mut stats = vec![(T::of(0.0), T::of(f64::NAN)); x.len().checked_div(n).unwrap_or(0)];
-            for_rows_and(&x, n, out, n, &mut stats, |i, x, out, stat| {
-                let first = i % groups * per_group;
-                *stat = group_row(x, out, pixels, T::of(eps), |c| {
-                    (
-                        w.as_deref().map_or(T::of(1.0), |w| w[first + c]),
-                        b.as_deref().map_or(T::of(0.0), |b| b[first + c]),
-                    )
-                });
-            });
-            stats
-        })?;
-        if native { statistics(&stats, &mut outs[1..]) } else { Ok(()) }
-    })
-}
-
-#[inline(always)]
-fn group_row<T: Compute>(x: &[T], out: &mut [T], pixels: usize, eps: T, affine: impl Fn(usize) -> (T, T)) -> (T, T) {
-    let (mean, var) = moments(x);
-    let rstd = (var + eps).sqrt().recip();
-    for (c, (x, out)) in x.chunks_exact(pixels).zip(out.chunks_exact_mut(pixels)).enumerate() {
-        let (w, b) = affine(c);
-        let (scale, shift) = (rstd * w, b - mean * rstd * w);
-        out.iter_mut().zip(x).for_each(|(y, &x)| *y = x * scale + shift);
-    }
-    (mean, rstd)
 }

@@ -9,7 +9,7 @@ use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Real, Result, World, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::{DType, Layout, Tensor, TensorMut};
 
 /// A join of a list of tensors along a dimension, after each got its dimensions by a [`Shape`].
 macro_rules! join {
@@ -38,7 +38,8 @@ pub static OPS: &[OpDef] = &[
             "![]",
             "![f32[2, 3], f32[2]], -1"
         ]
-    ),
+    )
+    .parts(|args, whole| places(args, whole, Shape::Same, None)),
     join!(
         "aten::concat(Tensor[] tensors, int dim=0) -> Tensor",
         Shape::Same,
@@ -228,21 +229,32 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
 }
 
 fn fill(args: &Args<'_, Real>, outs: &mut [TensorMut], shape: Shape, along: Along) -> Result<()> {
-    let parts = tensors(args, 0)?;
     let out = &mut outs[0];
-    let full: Vec<&Tensor> =
-        parts.into_iter().filter(|t| shape != Shape::Same || t.rank() != 1 || t.numel() > 0).collect();
-    let Some(first) = full.first() else { return Ok(()) };
-    let dim = dimension(args, shape, along, first.rank())?;
-    let mut start = 0;
-    for part in full {
-        let part = part.reshape(&shape.of(part.sizes(), dim))?;
-        let length = part.sizes()[dim];
-        let place = out.layout().narrow(dim as i64, start, length)?;
-        out.part(place, |place| oxport_tensor::copy(&part, place))?;
-        start += length;
+    let places = places(args, out.layout(), shape, along)?;
+    for (part, place) in tensors(args, 0)?.into_iter().zip(places) {
+        // What is absent is in its place already.
+        if part.numel() > 0 && !part.is_absent() {
+            let part = part.reshape(&place.sizes)?;
+            out.part(place, |place| oxport_tensor::copy(&part, place))?;
+        }
     }
     Ok(())
+}
+
+/// Where each part lies in the result.
+fn places(args: &Args<'_, Real>, whole: &Layout, shape: Shape, along: Along) -> Result<Vec<Layout>> {
+    let parts = tensors(args, 0)?;
+    // An empty vector joins with anything: it has no place.
+    let has_place = |t: &Tensor| shape != Shape::Same || t.rank() != 1 || t.numel() > 0;
+    let rank = parts.iter().find(|t| has_place(t)).map_or(1, |t| t.rank());
+    let dim = dimension(args, shape, along, rank)?;
+    let mut start = 0;
+    let mut place = |part: &Tensor| -> Result<Layout> {
+        let length = if has_place(part) { shape.of(part.sizes(), dim)[dim] } else { 0 };
+        start += length;
+        Ok(whole.narrow(dim as i64, start - length, length)?)
+    };
+    parts.into_iter().map(&mut place).collect()
 }
 
 fn to_cat(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -9,8 +9,9 @@
 //! `few_channels`), or, of groups of few channels, spread first (`grouped`); over planes a kernel per channel is summed
 //! directly (`depthwise`); a 1×1 kernel is a matrix product of the
 //! input itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product runs
-//! (`columns`). A transposed convolution is a product whose columns are added into the output. A 3×3 kernel over pixels
-//! may be done with fewer multiplications (`winograd`), if its weight is given so.
+//! (`columns`). A transposed convolution is one of the input for each phase of its stride (`phases`), of few channels a
+//! product whose columns are added into the output (`transposed`). A 3×3 kernel over pixels may be done with fewer
+//! multiplications (`winograd`), if its weight is given so.
 //!
 //! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
 //! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
@@ -23,6 +24,7 @@ mod depthwise;
 mod few_channels;
 mod grouped;
 mod padded;
+mod phases;
 mod pixels;
 mod tensor;
 mod transposed;
@@ -142,7 +144,7 @@ pub struct Convolution<'a, T: Multiply> {
     pub x: &'a [T],
     /// Strides of the input.
     pub x_strides: [usize; 5],
-    /// The weight, contiguous, of sizes [`Geometry::weight`].
+    /// The weight, contiguous, of sizes [`Geometry::weight`]; not read where a packed one takes its place.
     pub weight: &'a [T],
     /// The weight, packed; the output is the same.
     pub packed: Option<&'a PackedWeight<T::Acc>>,
@@ -169,7 +171,9 @@ impl<T: Multiply> Convolution<'_, T> {
 pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
     let Some(mut out) = checked(conv, y, y_strides) else { return };
-    if g.transposed {
+    if phases::fits::<T>(g) {
+        phases::run(conv, out);
+    } else if g.transposed {
         transposed::run(conv, out);
     } else if out.strides[1] == 1 && grouped::fits::<T>(g) {
         grouped::run(conv, out);

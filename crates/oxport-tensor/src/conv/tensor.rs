@@ -5,6 +5,7 @@ use crate::gemm::{After, Multiply};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
 use std::any::Any;
+use std::borrow::Cow;
 
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
 const MAX_WORK: usize = 1 << 28;
@@ -62,9 +63,12 @@ impl ConvOptions<'_> {
         let ([out, ig, kernel @ ..], Ok(groups @ 1..)) = (&sizes[..], usize::try_from(self.groups)) else {
             return false;
         };
+        if self.transposed {
+            return *ig >= pixels::LEAST_CHANNELS;
+        }
         let channels = if groups == 1 || *ig > 1 { out / groups } else { groups };
         let are_few = groups > 1 && kernel.iter().any(|&size| size > 1) && grouped::are_few(*ig, out / groups);
-        !self.transposed && (channels >= pixels::LEAST_CHANNELS || are_few)
+        channels >= pixels::LEAST_CHANNELS || are_few
     }
 
     fn checked_output(&self, g: &Geometry, x: &[i64], weight: &[i64]) -> Result<[usize; 3]> {
@@ -138,13 +142,13 @@ impl PackedKernel {
     ///
     /// # Errors
     /// The panels are larger than a buffer may be.
-    pub fn of_constant(weight: &Tensor, form: Form, groups: i64, transposed: bool) -> Result<Option<PackedKernel>> {
+    pub fn of_constant(weight: &Tensor, form: Form, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let is_large = weight.rank() > 2 && weight.numel() as i64 / weight.sizes()[0].max(1) >= LEAST_PLACES;
         if !is_large || !matches!(weight.dtype(), DType::F32 | DType::F64) {
             return Ok(None);
         }
         memory::admit(weight.numel().saturating_mul(weight.dtype().size()))?;
-        PackedKernel::new(weight, form, &ConvOptions { groups, transposed, ..Default::default() })
+        PackedKernel::new(weight, form, options)
     }
 
     /// Transforms a constant weight `[O, C, 3, 3]` or `[O, C, D, 3, 3]` for [`Winograd`], which rounds otherwise: see
@@ -165,29 +169,19 @@ impl PackedKernel {
         Ok(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) })
     }
 
-    /// Packs a weight `[O, C/groups, kernel…]`; `None` where no algorithm uses a packed one (transposed convolutions, a
-    /// kernel per channel).
+    /// Packs a weight `[O, C/groups, kernel…]`, or `[C, O/groups, kernel…]` of a transposed convolution, for its stride
+    /// and dilation; `None` where no algorithm uses a packed one (a kernel per channel).
     pub fn new(weight: &Tensor, form: Form, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let sizes = counts(weight.sizes())?;
-        if options.transposed || !(3..=5).contains(&sizes.len()) {
+        let Some(groups) = usize::try_from(options.groups).ok().filter(|_| (3..=5).contains(&sizes.len())) else {
             return Ok(None);
-        }
-        let Ok(groups) = usize::try_from(options.groups) else { return Ok(None) };
-        let mut kernel = [1; 3];
-        kernel[5 - sizes.len()..].copy_from_slice(&sizes[2..]);
-        let geometry = Geometry {
-            batch: 1,
-            groups,
-            in_channels: sizes[1].saturating_mul(groups),
-            out_channels: sizes[0],
-            input: kernel,
-            kernel,
-            stride: [1; 3],
-            padding: [0; 3],
-            dilation: [1; 3],
-            transposed: false,
-            output_padding: [0; 3],
         };
+        let channels = |n: usize| i64::try_from(n.saturating_mul(groups)).unwrap_or(i64::MAX);
+        // An input that the kernel fits; packing does not ask for more.
+        let input = [1, if options.transposed { weight.sizes()[0] } else { channels(sizes[1]) }];
+        let input: Vec<i64> = input.into_iter().chain(weight.sizes()[2..].iter().copied()).collect();
+        let options = ConvOptions { padding: &[0], output_padding: &[0], ..*options };
+        let Ok(geometry) = options.geometry(&input, weight.sizes()) else { return Ok(None) };
         if geometry.output().is_none() {
             return Ok(None);
         }
@@ -227,7 +221,7 @@ pub fn convolution(
     }
     // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
-    let is_spaced = spaced(&geometry, &spatial, out)?;
+    let is_spaced = spaced(&spatial, out)?;
     let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
         let operands = Operands { geometry, x, weight, bias, packed, after };
         match packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
@@ -252,8 +246,8 @@ fn sizes_of(g: &Geometry, spatial: &[usize; 3], rank: usize) -> Vec<i64> {
 }
 
 /// Whether the pixels of an output are evenly spaced, as the product needs it.
-fn spaced(g: &Geometry, sizes: &[usize; 3], out: &TensorMut) -> Result<bool> {
-    Ok(g.transposed || pixel_stride(*sizes, five(out.layout())?).is_some())
+fn spaced(sizes: &[usize; 3], out: &TensorMut) -> Result<bool> {
+    Ok(pixel_stride(*sizes, five(out.layout())?).is_some())
 }
 
 /// Strides `[N, C, D, H, W]`, zero for absent dimensions.
@@ -282,15 +276,17 @@ impl Operands<'_> {
         convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]),
     ) -> Result<()> {
         let bias = self.bias.map(Tensor::contiguous).transpose()?;
-        let (x, weight) = (self.x.forward()?, self.weight.contiguous()?);
+        let x = self.x.forward()?;
         let packed = match self.packed {
-            Some(p) if p.dtype != T::DTYPE || p.sizes != counts(weight.sizes())? => {
+            Some(p) if p.dtype != T::DTYPE || p.sizes != counts(self.weight.sizes())? => {
                 let (dtype, sizes) = (p.dtype, &p.sizes);
                 return Err(Error::invalid(format!("a packed {dtype} {sizes:?} in a convolution of {}", T::DTYPE)));
             }
             Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
             None => None,
         };
+        let is_read = !packed.is_some_and(|packed| packed.replaces_weight(&self.geometry));
+        let weight = if is_read { Cow::Owned(self.weight.contiguous()?) } else { self.weight.forward()? };
         let strides = five(out.layout())?;
         let conv = Convolution {
             geometry: self.geometry,

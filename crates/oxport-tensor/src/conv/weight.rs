@@ -2,6 +2,7 @@
 //!
 //! Law: a row of the weight is `(tap, channel)` in every form, so that all of them sum in one order.
 
+use super::phases::{self, Phases};
 use super::{Geometry, Multiply, grouped, pixels};
 use crate::gemm::{Compute, Mat, Packed, interleave};
 use crate::scratch::Scratch;
@@ -12,6 +13,8 @@ pub struct PackedWeight<A> {
     pub(super) groups: Vec<Packed<A>>,
     /// Instead, of a kernel per channel or few of them, for pixels: see `grouped`.
     pub(super) registers: Option<Vec<A>>,
+    /// Instead, of a transposed convolution: see `phases`.
+    pub(super) phases: Option<Phases<A>>,
 }
 
 /// For which algorithm a weight is packed.
@@ -24,15 +27,24 @@ pub enum Form {
 }
 
 impl<A: Compute> PackedWeight<A> {
+    /// Whether such a convolution does not read the weight itself, whose strides are then of no account.
+    pub(super) fn replaces_weight(&self, g: &Geometry) -> bool {
+        self.phases.as_ref().is_some_and(|phases| phases.is_for(g))
+    }
+
     /// Packs a contiguous weight of sizes [`Geometry::weight`]; `None` where no algorithm uses a packed one.
     pub fn new<T: Multiply<Acc = A>>(form: Form, g: &Geometry, weight: &[T]) -> Option<PackedWeight<A>> {
+        let none = PackedWeight { form, groups: Vec::new(), registers: None, phases: None };
+        if phases::fits::<T>(g) {
+            return Some(PackedWeight { phases: Some(Phases::new(g, weight)), ..none });
+        }
         if g.transposed || g.in_group() == 0 {
             return None;
         }
         let is_summed = g.in_group() == 1 && g.groups > 1;
         if form == Form::Pixels && (is_summed || grouped::fits::<T>(g)) {
             let registers = Some(grouped::by_registers(g, weight));
-            return Some(PackedWeight { form, groups: Vec::new(), registers });
+            return Some(PackedWeight { registers, ..none });
         }
         if is_summed {
             return None;
@@ -60,6 +72,6 @@ impl<A: Compute> PackedWeight<A> {
             }
         };
         let groups = (0..g.groups).map(|group| pack(group, &mut scratch)).collect();
-        Some(PackedWeight { form, groups, registers: None })
+        Some(PackedWeight { form, groups, ..none })
     }
 }

@@ -45,8 +45,8 @@ pub struct Producer<'a> {
 }
 
 impl Tensor {
-    /// A tensor without memory, which stands for a value between [joined](join) calls. Reading it by anything but a
-    /// loop is a panic.
+    /// A tensor without memory, which stands for a value between [joined](join) calls, or for one that has been written
+    /// where it goes. Reading it by anything but a loop is a panic.
     ///
     /// # Errors
     /// The sizes overflow.
@@ -55,7 +55,7 @@ impl Tensor {
     }
 
     /// Whether the elements are not there.
-    pub(crate) fn is_absent(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         self.storage().is_absent()
     }
 }
@@ -373,6 +373,7 @@ fn behind(
     let Some(program) = Program::new(kernels, link, outs, Some(&product)) else { return false };
     // What nobody else sees may be the product's own.
     let tail = link.filter(|_| is_shared && outs.len() == 1).and_then(|link| tail(value, start, kernels, link));
+    let pitch = program.walk.pitch();
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
         let Finished { start: own, at, rows, stride, cols, made, has_tail } = done;
@@ -388,12 +389,16 @@ fn behind(
         let source = is_shared.then(|| made.unwrap_or_else(there));
         let is_in_place = made.is_none();
         let row = |len: usize, pointers: &[*mut u8]| compute(calls, registers, is_in_place, len, pointers);
-        walk.parts(Part { start: own, at, rows, stride, cols, source }, &mut |walk| {
+        let part = Part { start: own, at, rows, stride, cols, source };
+        let Some(part) = pitch.and_then(|pitch| walk.without_gaps(pitch, part)) else {
+            return is_wrong.store(true, Relaxed);
+        };
+        walk.parts(part, &mut |walk| {
             // SAFETY: as in `run`; these elements of the product are finished, and given to nobody else.
             unsafe { walk.rows_here(&row) }
         });
     };
-    let after = program.walk.is_dense().then_some(After { f: &after, writes: is_shared, tail });
+    let after = pitch.map(|_| After { f: &after, writes: is_shared, tail });
     if !(producer.kernel)(out, after) || is_wrong.into_inner() {
         return false;
     }

@@ -47,8 +47,8 @@ impl Operand {
     }
 }
 
-/// Elements of a walk whose first operand is dense: `rows` runs of `cols` elements, `stride` apart, from element `at`
-/// of that operand on, which begins at `start`.
+/// Elements of a walk whose first operand is dense but for [gaps](Walk::without_gaps): `rows` runs of `cols` elements,
+/// `stride` apart, from element `at` of that operand on, which begins at `start`.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) start: *mut u8,
@@ -237,15 +237,35 @@ impl Walk {
         planes * n0.div_ceil(self.tile.0) * n1.div_ceil(self.tile.1)
     }
 
-    /// Whether the elements of the first operand follow each other without gaps, in the order of a walk without tiles.
-    pub(crate) fn is_dense(&self) -> bool {
+    /// In a walk without tiles, the elements of the first operand from a line, which is all neighbors along the last
+    /// dimension, to the next one; `None` if lines are not evenly spaced.
+    pub(crate) fn pitch(&self) -> Option<usize> {
         let first = &self.operands[0];
-        let mut step = first.size;
-        self.sizes.iter().zip(&first.strides).rev().all(|(&size, &stride)| {
-            let fits = stride == step as isize;
-            step *= size;
-            fits
-        })
+        let (size, inner) = (first.size as isize, self.inner_sizes().0);
+        let Some((&last, outer)) = first.strides.split_last() else { return Some(inner) };
+        let pitch = outer.last().map_or(inner, |&step| (step / size).unsigned_abs());
+        let mut step = pitch as isize * size;
+        let mut fits = last == size && pitch >= inner;
+        for (&stride, &size) in outer.iter().zip(&self.sizes).rev() {
+            fits &= stride == step;
+            step *= size as isize;
+        }
+        fits.then_some(pitch)
+    }
+
+    /// The same elements where lines of the first operand, which are `pitch` elements apart, are counted without the
+    /// gaps between them; `None` if the elements lie over a gap.
+    pub(crate) fn without_gaps(&self, pitch: usize, part: Part) -> Option<Part> {
+        let Part { at, rows, stride, cols, .. } = part;
+        let (inner, line, place) = (self.inner_sizes().0, at / pitch, at % pitch);
+        let is_within = place + (rows - 1) * stride + cols <= inner;
+        let stride = match stride {
+            _ if pitch == inner => return Some(part),
+            _ if rows == 1 || is_within => stride,
+            _ if stride.is_multiple_of(pitch) => stride / pitch * inner,
+            _ => return None,
+        };
+        (place + cols <= inner).then_some(Part { at: line * inner + place, stride, ..part })
     }
 
     /// The walks over these elements of a walk without tiles.

@@ -70,6 +70,7 @@ fn place(result: &PlannedResult) -> String {
         Place::Arena(offset) => format!("arena {offset}..{}{until}", offset + result.bytes),
         Place::Own => format!("own{until}"),
         Place::Pass => "pass".to_string(),
+        Place::Part(step) => format!("part of step {step}"),
     }
 }
 
@@ -109,6 +110,7 @@ fn record(description: &Description) -> Value {
             Place::Arena(offset) => ("arena", Some(offset)),
             Place::Own => ("own", None),
             Place::Pass => ("pass", None),
+            Place::Part(_) => ("part", None),
         };
         json!({
             "dtype": result.dtype.short(),
