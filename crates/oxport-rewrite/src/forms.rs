@@ -237,9 +237,7 @@ impl Search {
         };
         let place = self.number.map(|rule| (rule, number));
         match (&graph.analysis.scope, place) {
-            (Some(scope), Some(place)) => {
-                memory.search(graph, place, form, scope.with(root).iter().copied(), limit)
-            }
+            (Some(scope), Some(place)) => memory.search(graph, place, form, scope.with(root).iter().copied(), limit),
             (None, Some(place)) => {
                 let classes = graph.classes_for_op(&root.discriminant());
                 memory.search(graph, place, form, classes.into_iter().flatten(), limit)

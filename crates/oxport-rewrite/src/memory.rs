@@ -148,7 +148,11 @@ impl Memory {
             }
             if let Some(substs) = known.matches.get(&class) {
                 left = left.saturating_sub(substs.len());
-                all.push(SearchMatches { eclass: class, substs: substs.clone(), ast: Some(Cow::Borrowed(&form.left.ast)) });
+                all.push(SearchMatches {
+                    eclass: class,
+                    substs: substs.clone(),
+                    ast: Some(Cow::Borrowed(&form.left.ast)),
+                });
             }
         }
         if left > 0 {

@@ -204,13 +204,7 @@ impl Cycles {
     }
 
     /// Whether a choice has a cycle that some of the classes of the window need; `place` says which these are.
-    fn are_below(
-        &mut self,
-        open: impl Iterator<Item = usize>,
-        space: &Space,
-        pick: &Pick,
-        place: &[usize],
-    ) -> bool {
+    fn are_below(&mut self, open: impl Iterator<Item = usize>, space: &Space, pick: &Pick, place: &[usize]) -> bool {
         self.turn += 1;
         self.stack.clear();
         for class in open {
