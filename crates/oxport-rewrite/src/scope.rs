@@ -2,25 +2,34 @@
 
 use crate::term::Term;
 use egg::{Id, Language};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Some classes, by the operators of their terms.
 #[derive(Default)]
-pub(crate) struct Scope(FxHashMap<<Term as Language>::Discriminant, Vec<Id>>);
+pub(crate) struct Scope {
+    by_operator: FxHashMap<<Term as Language>::Discriminant, Vec<Id>>,
+    classes: FxHashSet<Id>,
+}
 
 impl Scope {
     /// Adds a class with these terms.
     pub fn add(&mut self, class: Id, terms: &[Term]) {
+        self.classes.insert(class);
         for term in terms {
-            let classes = self.0.entry(term.discriminant()).or_default();
+            let classes = self.by_operator.entry(term.discriminant()).or_default();
             if classes.last() != Some(&class) {
                 classes.push(class);
             }
         }
     }
 
+    /// Whether a class is among them.
+    pub fn contains(&self, class: Id) -> bool {
+        self.classes.contains(&class)
+    }
+
     /// The classes that have a term like this one.
     pub fn with(&self, term: &Term) -> &[Id] {
-        self.0.get(&term.discriminant()).map_or(&[], Vec::as_slice)
+        self.by_operator.get(&term.discriminant()).map_or(&[], Vec::as_slice)
     }
 }

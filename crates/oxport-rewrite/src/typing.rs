@@ -11,12 +11,14 @@ pub use crate::interned::Interned;
 use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
+use crate::memory::Memory;
 use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
 use egg::{Analysis, DidMerge, EGraph, Id};
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// The e-graph of this crate.
@@ -40,6 +42,8 @@ pub struct Typing<'r> {
     pub(crate) log: Option<Vec<Applied>>,
     /// Where rules are matched, if not everywhere.
     pub(crate) scope: Option<Scope>,
+    /// What rules matched before.
+    pub(crate) memory: RefCell<Memory>,
     /// What rules were applied to, where that is to be replayed.
     pub(crate) noted: Option<Vec<Application>>,
     /// How many matches were looked at.
@@ -90,8 +94,8 @@ impl<'r> Typing<'r> {
         let types = Types::new(registry, env);
         let (kinds, calls) = (Kinds::default(), PerCall::new());
         let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
-        let (searched, fuel) = (0, Fuel::default());
-        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, noted, searched, fuel }
+        let (memory, searched, fuel) = (RefCell::default(), 0, Fuel::default());
+        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, memory, noted, searched, fuel }
     }
 
     /// What a call yields; `None` if it is ill-typed.

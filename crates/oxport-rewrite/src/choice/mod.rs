@@ -130,7 +130,8 @@ impl Space {
     fn best(&self, given: Option<Pick>, effort: &Effort) -> Option<Pick> {
         let all: Vec<Vec<usize>> = self.classes.iter().map(|nodes| (0..nodes.len()).collect()).collect();
         let (trees, _) = greedy::trees(self, &all);
-        let starts: Vec<Pick> = given.into_iter().chain([greedy::shared(self), trees.clone()]).collect();
+        let starts: Vec<Pick> =
+            given.into_iter().chain([greedy::shared(self, &prune::users(self), |_| false), trees.clone()]).collect();
         // Among equals the first: the given one.
         let (.., mut pick) = starts.into_iter().enumerate().filter_map(|(i, p)| Some((self.price(&p)?, i, p))).min()?;
         // What the choice leaves out still needs terms: moves may take them in.

@@ -1,0 +1,180 @@
+//! What rules matched before: only where the e-graph changed since, they are matched again.
+//!
+//! What a pattern matches at a class depends on the terms of the classes that it looks into: those as many steps below
+//! as the pattern is deep. Classes have the round in which something as near last changed.
+//!
+//! Law: a search gives the matches of egg's, in their order.
+
+use crate::forms::Form;
+use crate::term::{Name, Term};
+use crate::typing::Graph;
+use egg::{ENodeOrVar, Id, Language, SearchMatches, Searcher, Subst};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+
+/// Patterns of more levels are matched everywhere.
+const LEVELS: usize = 12;
+
+/// What is known of an e-graph and of the rules that are matched in it.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// The round, from 1 on.
+    round: u32,
+    /// Whether each id was that of a class.
+    is_class: Vec<bool>,
+    /// Whether each class was searched: see [`Scope`](crate::scope::Scope).
+    is_in_scope: Vec<bool>,
+    /// For each class the last round in which something changed that many levels below it or less.
+    changed: Vec<[u32; LEVELS]>,
+    /// For each class what its terms are, a bit each: terms of other bits are not there.
+    marks: Vec<u64>,
+    /// The operators of all terms.
+    operators: FxHashSet<Name>,
+    /// What each form of each rule matched.
+    found: FxHashMap<(usize, usize), Found>,
+}
+
+/// What a form of a rule matched.
+#[derive(Default)]
+struct Found {
+    /// The last round in which all classes were searched.
+    round: u32,
+    /// The matches of classes that have some.
+    matches: FxHashMap<Id, Vec<Subst>>,
+}
+
+/// The mark of a term, one of 64 bits.
+pub(crate) fn mark(term: &Term) -> u64 {
+    let mut hasher = FxHasher::default();
+    match term {
+        Term::Const(constant) => constant.hash(&mut hasher),
+        term => term.discriminant().hash(&mut hasher),
+    }
+    1 << (hasher.finish() % 61)
+}
+
+impl Memory {
+    /// Follows what became of the e-graph, which is clean, in front of a round of searches.
+    pub fn follow(&mut self, graph: &Graph<'_>) {
+        self.round += 1;
+        let mut changed: Vec<Id> = Vec::new();
+        for id in (0..self.is_class.len()).map(Id::from) {
+            let class = graph.find(id);
+            if class != id && std::mem::replace(&mut self.is_class[usize::from(id)], false) {
+                // Terms over it are over another class now.
+                changed.push(class);
+                changed.extend(graph[class].parents().map(|parent| graph.find(parent)));
+            }
+        }
+        for (id, term) in graph.nodes().iter().enumerate().skip(self.is_class.len()) {
+            let class = graph.find(Id::from(id));
+            self.is_class.push(usize::from(class) == id);
+            changed.push(class);
+            if let Term::Op(name, _) = term {
+                self.operators.insert(*name);
+            }
+        }
+        self.changed.resize(self.is_class.len(), [0; LEVELS]);
+        self.marks.resize(self.is_class.len(), 0);
+        self.is_in_scope.resize(self.is_class.len(), false);
+        self.spread(graph, changed);
+        if let Some(scope) = &graph.analysis.scope {
+            // What was not searched before is new to all rules.
+            for class in graph.classes().map(|class| usize::from(class.id)) {
+                let is_in_scope = scope.contains(Id::from(class));
+                if is_in_scope && !self.is_in_scope[class] {
+                    self.changed[class] = [self.round; LEVELS];
+                }
+                self.is_in_scope[class] = is_in_scope;
+            }
+        }
+    }
+
+    /// Notes that classes changed, for themselves and for those above them.
+    fn spread(&mut self, graph: &Graph<'_>, mut changed: Vec<Id>) {
+        for level in 0..LEVELS {
+            let mut above = Vec::new();
+            for class in changed {
+                let rounds = &mut self.changed[usize::from(class)];
+                if rounds[level] == self.round {
+                    continue;
+                }
+                rounds[level..].fill(self.round);
+                if level == 0 {
+                    let marks = graph[class].nodes.iter().map(mark);
+                    self.marks[usize::from(class)] = marks.fold(0, |all, mark| all | mark);
+                }
+                above.extend(graph[class].parents().map(|parent| graph.find(parent)));
+            }
+            changed = above;
+        }
+    }
+
+    /// How many operators there are.
+    pub fn operators(&self) -> usize {
+        self.operators.len()
+    }
+
+    /// Whether there is a term of an operator.
+    pub fn has_operator(&self, name: Name) -> bool {
+        self.operators.contains(&name)
+    }
+
+    /// The matches of a form of a rule in these classes, `limit` of them at most.
+    pub fn search<'a>(
+        &mut self,
+        graph: &Graph<'_>,
+        (rule, number): (usize, usize),
+        form: &'a Form,
+        classes: impl Iterator<Item = Id>,
+        limit: usize,
+    ) -> Vec<SearchMatches<'a, Term>> {
+        let mut known = self.found.remove(&(rule, number)).unwrap_or_default();
+        let root = Id::from(form.left.ast.as_ref().len() - 1);
+        let (mut all, mut left) = (Vec::new(), limit);
+        for class in classes {
+            if left == 0 {
+                break;
+            }
+            let rounds = &self.changed[usize::from(class)];
+            if rounds.get(form.depth).is_none_or(|changed| *changed > known.round) {
+                let is_there = self.may_match(graph, form, root, class);
+                let found = if is_there { form.left.search_eclass_with_limit(graph, class, left) } else { None };
+                match found {
+                    Some(found) => drop(known.matches.insert(class, found.substs)),
+                    None => drop(known.matches.remove(&class)),
+                }
+            }
+            if let Some(substs) = known.matches.get(&class) {
+                left = left.saturating_sub(substs.len());
+                all.push(SearchMatches {
+                    eclass: class,
+                    substs: substs.clone(),
+                    ast: Some(Cow::Borrowed(&form.left.ast)),
+                });
+            }
+        }
+        if left > 0 {
+            known.round = self.round;
+        }
+        self.found.insert((rule, number), known);
+        all
+    }
+
+    /// False if there are no terms for a part of a form in a class, whatever the variables stand for.
+    fn may_match(&self, graph: &Graph<'_>, form: &Form, part: Id, class: Id) -> bool {
+        let ENodeOrVar::ENode(wanted) = &form.left.ast[part] else { return true };
+        if self.marks[usize::from(class)] & form.marks[usize::from(part)] == 0 {
+            return false;
+        }
+        let is_variable = |kid: &Id| form.marks[usize::from(*kid)] == 0;
+        if wanted.children().iter().all(is_variable) {
+            return true;
+        }
+        graph[class].nodes.iter().filter(|term| wanted.matches(term)).any(|term| {
+            let mut kids = wanted.children().iter().zip(term.children());
+            kids.all(|(part, class)| self.may_match(graph, form, *part, *class))
+        })
+    }
+}
