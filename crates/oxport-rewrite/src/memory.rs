@@ -21,8 +21,8 @@ const LEVELS: usize = 12;
 pub(crate) struct Memory {
     /// The round, from 1 on.
     round: u32,
-    /// Whether each id was that of a class.
-    is_class: Vec<bool>,
+    /// Classes that were united since the last round, with those that have terms over them.
+    united: Vec<Id>,
     /// Whether each class was searched: see [`Scope`](crate::scope::Scope).
     is_in_scope: Vec<bool>,
     /// For each class the last round in which something changed that many levels below it or less.
@@ -55,38 +55,39 @@ pub(crate) fn mark(term: &Term) -> u64 {
 }
 
 impl Memory {
+    /// Follows a union that is about to be made.
+    pub fn unite(&mut self, graph: &Graph<'_>, a: Id, b: Id) {
+        let (a, b) = (graph.find(a), graph.find(b));
+        if a != b {
+            // Terms over one of them are over another class from now on.
+            let above = [a, b].into_iter().flat_map(|class| graph[class].parents());
+            self.united.extend(above.chain([a, b]));
+        }
+    }
+
     /// Follows what became of the e-graph, which is clean, in front of a round of searches.
     pub fn follow(&mut self, graph: &Graph<'_>) {
         self.round += 1;
-        let mut changed: Vec<Id> = Vec::new();
-        for id in (0..self.is_class.len()).map(Id::from) {
-            let class = graph.find(id);
-            if class != id && std::mem::replace(&mut self.is_class[usize::from(id)], false) {
-                // Terms over it are over another class now.
-                changed.push(class);
-                changed.extend(graph[class].parents().map(|parent| graph.find(parent)));
-            }
-        }
-        for (id, term) in graph.nodes().iter().enumerate().skip(self.is_class.len()) {
-            let class = graph.find(Id::from(id));
-            self.is_class.push(usize::from(class) == id);
-            changed.push(class);
+        let known = self.changed.len();
+        for term in &graph.nodes()[known..] {
             if let Term::Op(name, _) = term {
                 self.operators.insert(*name);
             }
         }
-        self.changed.resize(self.is_class.len(), [0; LEVELS]);
-        self.marks.resize(self.is_class.len(), 0);
-        self.is_in_scope.resize(self.is_class.len(), false);
-        self.spread(graph, changed);
+        let count = graph.nodes().len();
+        self.changed.resize(count, [0; LEVELS]);
+        self.marks.resize(count, 0);
+        self.is_in_scope.resize(count, false);
+        let united = std::mem::take(&mut self.united).into_iter();
+        self.spread(graph, united.chain((known..count).map(Id::from)).map(|id| graph.find(id)).collect());
         if let Some(scope) = &graph.analysis.scope {
             // What was not searched before is new to all rules.
-            for class in graph.classes().map(|class| usize::from(class.id)) {
+            for (class, was_in_scope) in self.is_in_scope.iter_mut().enumerate() {
                 let is_in_scope = scope.contains(Id::from(class));
-                if is_in_scope && !self.is_in_scope[class] {
+                if is_in_scope && !*was_in_scope {
                     self.changed[class] = [self.round; LEVELS];
                 }
-                self.is_in_scope[class] = is_in_scope;
+                *was_in_scope = is_in_scope;
             }
         }
     }

@@ -2,19 +2,24 @@
 
 use crate::term::Term;
 use egg::{Id, Language};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Some classes, by the operators of their terms.
 #[derive(Default)]
 pub(crate) struct Scope {
     by_operator: FxHashMap<<Term as Language>::Discriminant, Vec<Id>>,
-    classes: FxHashSet<Id>,
+    /// Whether each class is among them.
+    is_there: Vec<bool>,
 }
 
 impl Scope {
     /// Adds a class with these terms.
     pub fn add(&mut self, class: Id, terms: &[Term]) {
-        self.classes.insert(class);
+        let at = usize::from(class);
+        if self.is_there.len() <= at {
+            self.is_there.resize(at + 1, false);
+        }
+        self.is_there[at] = true;
         for term in terms {
             let classes = self.by_operator.entry(term.discriminant()).or_default();
             if classes.last() != Some(&class) {
@@ -25,7 +30,7 @@ impl Scope {
 
     /// Whether a class is among them.
     pub fn contains(&self, class: Id) -> bool {
-        self.classes.contains(&class)
+        self.is_there.get(usize::from(class)).is_some_and(|is_there| *is_there)
     }
 
     /// The classes that have a term like this one.

@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
-use egg::{Analysis, DidMerge, EGraph, Id};
+use egg::{Analysis, DidMerge, EGraph, Id, Justification};
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use std::cell::RefCell;
@@ -221,6 +221,10 @@ impl<'r> Analysis<Term> for Typing<'r> {
             graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
         data
+    }
+
+    fn pre_union(graph: &Graph<'r>, a: Id, b: Id, _: &Option<Justification>) {
+        graph.analysis.memory.borrow_mut().unite(graph, a, b);
     }
 
     fn merge(&mut self, a: &mut Data, b: Data) -> DidMerge {
