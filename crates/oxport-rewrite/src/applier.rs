@@ -10,7 +10,7 @@ use crate::kind::Differs;
 use crate::matching::PARTS;
 use crate::rule::Rule;
 use crate::term::Term;
-use crate::typing::{Graph, Typing, add};
+use crate::typing::{Graph, Typing, add, add_new};
 use egg::{Applier, ENodeOrVar, Id, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
 use smallvec::SmallVec;
@@ -53,8 +53,9 @@ impl Rule {
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
         self.rewrite(self.forms(registry))
     }
-    /// The rule for egg, as one of a search that remembers what it matched; its forms are made when they are needed.
-    pub(crate) fn remembered<'r>(&self, number: usize) -> Rewrite<Term, Typing<'r>> {
+    /// The rule for egg, as one of a search that remembers what it matched, by its number among the rules of the search;
+    /// [`memory::begin_round`](crate::memory::begin_round) begins each round. Its forms are made when they are needed.
+    pub fn remembered<'r>(&self, number: usize) -> Rewrite<Term, Typing<'r>> {
         self.of_forms(Arc::new(Lazy::new(*self)), Some(number))
     }
     /// The forms, made once for a registry.
@@ -76,7 +77,7 @@ impl Rule {
         self.of_forms(Arc::new(Lazy::made(*self, forms)), None)
     }
     fn of_forms<'r>(&self, forms: Arc<Lazy>, number: Option<usize>) -> Rewrite<Term, Typing<'r>> {
-        let applier = Typed { forms: forms.clone(), name: self.name.into() };
+        let applier = Typed { forms: forms.clone(), name: self.name.into(), is_replayed: false };
         let search = Search::new(forms, number);
         Rewrite::new(self.name, search, applier).expect("law: right sides have the variables of left sides")
     }
@@ -103,12 +104,15 @@ pub(crate) enum Obstacle {
 pub(crate) struct Typed {
     forms: Arc<Lazy>,
     name: Symbol,
+    /// Whether it is done again what was done elsewhere: then terms of its right side are new.
+    is_replayed: bool,
 }
 
 impl Typed {
     /// The rule, as it is applied for a registry.
     pub fn of(rule: Rule, registry: &Registry) -> Typed {
-        Typed { forms: Arc::new(Lazy::made(rule, rule.forms(registry))), name: rule.name.into() }
+        let forms = Arc::new(Lazy::made(rule, rule.forms(registry)));
+        Typed { forms, name: rule.name.into(), is_replayed: true }
     }
 
     /// The rule itself.
@@ -143,7 +147,7 @@ impl Typed {
             return Err(Obstacle::Condition(number));
         }
         let mut computed = Vec::new();
-        let new = instantiate(graph, form, subst, class, &mut computed).map_err(Obstacle::Part)?;
+        let new = instantiate(graph, form, subst, (class, self.is_replayed), &mut computed).map_err(Obstacle::Part)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain {
             return Err(Obstacle::Uncertain);
@@ -207,8 +211,14 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
 }
 
 /// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that
-/// it is to be equal to; what functions gave is appended to `computed`.
-fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, computed: &mut Vec<Id>) -> Result<Id, Id> {
+/// it is to be equal to; what functions gave is appended to `computed`. `is_new` says that most terms are not there yet.
+fn instantiate(
+    graph: &mut Graph<'_>,
+    form: &Form,
+    subst: &Subst,
+    (whole, is_new): (Id, bool),
+    computed: &mut Vec<Id>,
+) -> Result<Id, Id> {
     let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
     for (place, (node, &is_function)) in form.right.ast.as_ref().iter().zip(&form.is_function).enumerate() {
         let id = match node {
@@ -221,6 +231,7 @@ fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, com
                         computed.extend(value);
                         value
                     }
+                    _ if is_new => add_new(graph, term),
                     _ => add(graph, term),
                 }
             }

@@ -10,7 +10,7 @@
 //! | [`typing`] | the class analysis: the operators' own meta functions |
 //! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
-//! | `search`, `memory` | the phases, and what rules matched before |
+//! | `search`, [`memory`] | the phases, and what rules matched before |
 //! | `blocks` | repeated blocks, of which one is searched |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
@@ -42,7 +42,7 @@ mod interned;
 pub mod kind;
 mod log;
 mod matching;
-mod memory;
+pub mod memory;
 mod name;
 pub mod proof;
 pub mod rule;

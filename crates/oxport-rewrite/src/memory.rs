@@ -3,9 +3,11 @@
 //! What a pattern matches at a class depends on the terms of the classes that it looks into: those as many steps below
 //! as the pattern is deep. Classes have the round in which something as near last changed.
 //!
-//! Law: a search gives the matches of egg's, in their order.
+//! Law: what a rule of [`Rule::remembered`](crate::rule::Rule::remembered) finds is what egg's search finds, in its
+//! order; at some classes only, where the search is narrowed to these.
 
 use crate::forms::Form;
+use crate::scope::Scope;
 use crate::term::{Name, Term};
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, SearchMatches, Searcher, Subst};
@@ -14,7 +16,7 @@ use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 /// Patterns of more levels are matched everywhere.
-const LEVELS: usize = 12;
+const LEVELS: usize = 8;
 
 /// What is known of an e-graph and of the rules that are matched in it.
 #[derive(Default)]
@@ -23,16 +25,27 @@ pub(crate) struct Memory {
     round: u32,
     /// Classes that were united since the last round, with those that have terms over them.
     united: Vec<Id>,
-    /// Whether each class was searched: see [`Scope`](crate::scope::Scope).
-    is_in_scope: Vec<bool>,
+    /// Whether each class was searched, and whether it was looked into.
+    places: Vec<Place>,
     /// For each class the last round in which something changed that many levels below it or less.
     changed: Vec<[u32; LEVELS]>,
-    /// For each class what its terms are, a bit each: terms of other bits are not there.
+    /// For each class what its terms are, a bit each: terms of other bits are not there. All bits, where no rule looks.
     marks: Vec<u64>,
     /// The operators of all terms.
     operators: FxHashSet<Name>,
     /// What each form of each rule matched.
     found: FxHashMap<(usize, usize), Found>,
+}
+
+/// Where a class is, as rules see it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// No rule looks into it.
+    Far,
+    /// Rules look into it.
+    Near,
+    /// Rules are matched at it.
+    Searched,
 }
 
 /// What a form of a rule matched.
@@ -54,21 +67,34 @@ pub(crate) fn mark(term: &Term) -> u64 {
     1 << (hasher.finish() % 61)
 }
 
+/// Begins a round of searches in an e-graph, which is clean and stays as it is during them.
+pub fn begin_round(graph: &Graph<'_>) {
+    graph.analysis.memory.borrow_mut().follow(graph);
+}
+
+/// Narrows searches of a clean e-graph to classes for which something holds, from the next round on. Classes that are
+/// made or united later are asked about by narrowing again.
+pub fn narrow(graph: &mut Graph<'_>, holds: impl Fn(Id) -> bool) {
+    graph.analysis.scope = Some(Scope::of(graph, LEVELS, holds));
+}
+
 impl Memory {
     /// Follows a union that is about to be made.
     pub fn unite(&mut self, graph: &Graph<'_>, a: Id, b: Id) {
         let (a, b) = (graph.find(a), graph.find(b));
+        // What is new is looked at whether or not it was united.
+        let is_known = |class: &Id| self.places.get(usize::from(*class)).is_some_and(|place| *place != Place::Far);
         if a != b {
             // Terms over one of them are over another class from now on.
-            let above = [a, b].into_iter().flat_map(|class| graph[class].parents());
-            self.united.extend(above.chain([a, b]));
+            let classes = [a, b].into_iter().filter(is_known);
+            self.united.extend(classes.flat_map(|class| graph[class].parents().chain([class])));
         }
     }
 
     /// Follows what became of the e-graph, which is clean, in front of a round of searches.
-    pub fn follow(&mut self, graph: &Graph<'_>) {
+    fn follow(&mut self, graph: &Graph<'_>) {
         self.round += 1;
-        let known = self.changed.len();
+        let known = self.places.len();
         for term in &graph.nodes()[known..] {
             if let Term::Op(name, _) = term {
                 self.operators.insert(*name);
@@ -76,35 +102,48 @@ impl Memory {
         }
         let count = graph.nodes().len();
         self.changed.resize(count, [0; LEVELS]);
-        self.marks.resize(count, 0);
-        self.is_in_scope.resize(count, false);
-        let united = std::mem::take(&mut self.united).into_iter();
-        self.spread(graph, united.chain((known..count).map(Id::from)).map(|id| graph.find(id)).collect());
-        if let Some(scope) = &graph.analysis.scope {
-            // What was not searched before is new to all rules.
-            for (class, was_in_scope) in self.is_in_scope.iter_mut().enumerate() {
-                let is_in_scope = scope.contains(Id::from(class));
-                if is_in_scope && !*was_in_scope {
-                    self.changed[class] = [self.round; LEVELS];
-                }
-                *was_in_scope = is_in_scope;
+        self.marks.resize(count, u64::MAX);
+        self.places.resize(count, Place::Far);
+        let united = std::mem::take(&mut self.united);
+        let mut changed: Vec<Id> = united.into_iter().map(|id| graph.find(id)).collect();
+        let mut entered = Vec::new();
+        for (id, was) in self.places.iter_mut().enumerate() {
+            let class = Id::from(id);
+            let place = match &graph.analysis.scope {
+                Some(scope) if scope.contains(class) => Place::Searched,
+                Some(scope) if scope.is_near(class) => Place::Near,
+                Some(_) => Place::Far,
+                None => Place::Searched,
+            };
+            if place == *was && id < known {
+                continue;
             }
+            match place {
+                Place::Far => self.marks[id] = u64::MAX,
+                Place::Near => {}
+                Place::Searched => entered.push(id),
+            }
+            changed.push(graph.find(class));
+            *was = place;
         }
+        self.spread(graph, changed);
+        // What was not searched before is new to all rules.
+        entered.into_iter().for_each(|id| self.changed[id] = [self.round; LEVELS]);
     }
 
-    /// Notes that classes changed, for themselves and for those above them.
+    /// Notes that classes changed, for themselves and for those above them, as far as rules look into them.
     fn spread(&mut self, graph: &Graph<'_>, mut changed: Vec<Id>) {
         for level in 0..LEVELS {
             let mut above = Vec::new();
             for class in changed {
-                let rounds = &mut self.changed[usize::from(class)];
-                if rounds[level] == self.round {
+                let at = usize::from(class);
+                if self.places[at] == Place::Far || self.changed[at][level] == self.round {
                     continue;
                 }
-                rounds[level..].fill(self.round);
+                self.changed[at][level..].fill(self.round);
                 if level == 0 {
                     let marks = graph[class].nodes.iter().map(mark);
-                    self.marks[usize::from(class)] = marks.fold(0, |all, mark| all | mark);
+                    self.marks[at] = marks.fold(0, |all, mark| all | mark);
                 }
                 above.extend(graph[class].parents().map(|parent| graph.find(parent)));
             }
@@ -148,12 +187,9 @@ impl Memory {
                 }
             }
             if let Some(substs) = known.matches.get(&class) {
-                left = left.saturating_sub(substs.len());
-                all.push(SearchMatches {
-                    eclass: class,
-                    substs: substs.clone(),
-                    ast: Some(Cow::Borrowed(&form.left.ast)),
-                });
+                let substs = substs[..left.min(substs.len())].to_vec();
+                left -= substs.len();
+                all.push(SearchMatches { eclass: class, substs, ast: Some(Cow::Borrowed(&form.left.ast)) });
             }
         }
         if left > 0 {
