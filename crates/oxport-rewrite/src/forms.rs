@@ -17,17 +17,59 @@ use crate::rules;
 use crate::term::{Constant, Name, Term};
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Var};
+use indexmap::IndexSet;
 use oxport_ir::Registry;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// A side of a form. egg's program for it is made where it is searched first: few are, of operators that commute or
+/// stand for a family.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The pattern, each part once.
+    pub ast: PatternAst<Term>,
+    program: OnceLock<Pattern<Term>>,
+}
+
+impl Side {
+    fn new(ast: &PatternAst<Term>) -> Side {
+        let (mut parts, mut places) = (IndexSet::new(), Vec::with_capacity(ast.as_ref().len()));
+        for node in ast.as_ref() {
+            let node = node.clone().map_children(|kid| places[usize::from(kid)]);
+            places.push(Id::from(parts.insert_full(node).0));
+        }
+        Side { ast: parts.into_iter().collect::<Vec<_>>().into(), program: OnceLock::new() }
+    }
+    fn program(&self) -> &Pattern<Term> {
+        self.program.get_or_init(|| Pattern::new(self.ast.clone()))
+    }
+    /// The variables, each once.
+    pub fn vars(&self) -> Vec<Var> {
+        let var = |node: &ENodeOrVar<Term>| if let ENodeOrVar::Var(var) = node { Some(*var) } else { None };
+        self.ast.as_ref().iter().filter_map(var).collect()
+    }
+    /// What it matches in a class, `limit` matches at most.
+    pub(crate) fn search_class(&self, graph: &Graph<'_>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
+        self.program().search_eclass_with_limit(graph, class, limit).map(|found| self.found(found))
+    }
+    /// What it matches in all classes, `limit` matches at most.
+    fn search(&self, graph: &Graph<'_>, limit: usize) -> Vec<SearchMatches<'_, Term>> {
+        let found = self.program().search_with_limit(graph, limit);
+        found.into_iter().map(|found| self.found(found)).collect()
+    }
+    fn found<'a>(&'a self, found: SearchMatches<'_, Term>) -> SearchMatches<'a, Term> {
+        SearchMatches { eclass: found.eclass, substs: found.substs, ast: Some(Cow::Borrowed(&self.ast)) }
+    }
+}
 
 /// A pattern, and what it is equal to.
 #[derive(Clone, Debug)]
 pub struct Form {
     /// What is found.
-    pub left: Pattern<Term>,
+    pub left: Side,
     /// What it is equal to.
-    pub right: Pattern<Term>,
+    pub right: Side,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
     /// How many levels of terms the left side has below its root.
@@ -39,8 +81,8 @@ pub struct Form {
 }
 
 impl Form {
-    fn of(left: PatternAst<Term>, right: PatternAst<Term>) -> Form {
-        let (left, right) = (Pattern::new(left), Pattern::new(right));
+    fn of(left: &PatternAst<Term>, right: &PatternAst<Term>) -> Form {
+        let (left, right) = (Side::new(left), Side::new(right));
         let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();
@@ -98,11 +140,14 @@ impl Forms {
 const MAX_ORDERS: usize = 256;
 
 fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
-    let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
+    let read = |text: &str| match text.parse::<PatternAst<Term>>() {
+        Ok(ast) => Ok(Side::new(&ast)),
+        Err(e) => Err(format!("`{text}`: {e:?}")),
+    };
     let (left, right) = (read(rule.left)?, read(rule.right)?);
     let mut forms = Vec::new();
     for (member, more) in members(&left.ast, registry)? {
-        let of = |side: &Pattern<Term>| with_operator(&side.ast, member, more);
+        let of = |side: &Side| with_operator(&side.ast, member, more);
         let (left, right) = (of(&left), of(&right));
         let mut orders = vec![left];
         for at in 0..orders[0].as_ref().len() {
@@ -112,7 +157,7 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
             }
             orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
         }
-        forms.extend(orders.into_iter().map(|left| Form::of(left, right.clone())));
+        forms.extend(orders.iter().map(|left| Form::of(left, &right)));
     }
     Ok(forms)
 }
@@ -233,7 +278,7 @@ impl Search {
         limit: usize,
     ) -> Vec<SearchMatches<'a, Term>> {
         let Some(ENodeOrVar::ENode(root)) = form.left.ast.as_ref().last() else {
-            return form.left.search_with_limit(graph, limit);
+            return form.left.search(graph, limit);
         };
         let place = self.number.map(|rule| (rule, number));
         match (&graph.analysis.scope, place) {
@@ -242,7 +287,7 @@ impl Search {
                 let classes = graph.classes_for_op(&root.discriminant());
                 memory.search(graph, place, form, classes.into_iter().flatten(), limit)
             }
-            (_, None) => form.left.search_with_limit(graph, limit),
+            (_, None) => form.left.search(graph, limit),
         }
     }
 }
@@ -250,7 +295,7 @@ impl Search {
 impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
     fn search_eclass_with_limit(&self, graph: &Graph<'r>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
         let forms = self.forms.get()?;
-        forms.0.iter().find_map(|form| form.left.search_eclass_with_limit(graph, class, limit))
+        forms.0.iter().find_map(|form| form.left.search_class(graph, class, limit))
     }
     fn search_with_limit(&self, graph: &Graph<'r>, limit: usize) -> Vec<SearchMatches<'_, Term>> {
         let memory = &mut *graph.analysis.memory.borrow_mut();

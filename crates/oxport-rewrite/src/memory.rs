@@ -10,7 +10,7 @@ use crate::forms::Form;
 use crate::scope::Scope;
 use crate::term::{Name, Term};
 use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, SearchMatches, Searcher, Subst};
+use egg::{ENodeOrVar, Id, Language, SearchMatches, Subst};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -180,7 +180,7 @@ impl Memory {
             let rounds = &self.changed[usize::from(class)];
             if rounds.get(form.depth).is_none_or(|changed| *changed > known.round) {
                 let is_there = self.may_match(graph, form, root, class);
-                let found = if is_there { form.left.search_eclass_with_limit(graph, class, left) } else { None };
+                let found = if is_there { form.left.search_class(graph, class, left) } else { None };
                 match found {
                     Some(found) => drop(known.matches.insert(class, found.substs)),
                     None => drop(known.matches.remove(&class)),

@@ -2,10 +2,12 @@
 //!
 //! All classes outside of the window keep their terms. Classes are taken in as they are needed, an open one with what
 //! all of its terms need; a partial choice is dropped when what it needs already costs as much as the best one found,
-//! every open class at its cheapest term.
+//! every open class at its cheapest term. Of a small space the parts that say nothing about each other (`parts`) are
+//! searched one after the other.
 //!
 //! Laws: bounded by a number of steps; a window that ends within it is solved exactly; the result is acyclic.
 
+use super::parts::parts;
 use super::{Node, Pick, Space};
 
 /// The most open classes of a window, and of a space that is one window.
@@ -18,7 +20,11 @@ pub(super) fn windows(space: &Space, pick: &Pick, steps: u64) -> Pick {
     let open: Vec<usize> = (0..space.classes.len()).filter(is_open).collect();
     let Some(mut search) = Search::new(space, pick) else { return pick.clone() };
     if open.len() <= WHOLE {
-        search.run(&open, 20 * steps);
+        search.steps = 20 * steps;
+        for part in parts(space, &search.pick, &open) {
+            let left = search.steps;
+            search.run(&part, left);
+        }
         if search.steps > 0 || open.len() <= WINDOW {
             return search.found;
         }

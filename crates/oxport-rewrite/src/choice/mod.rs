@@ -6,6 +6,7 @@
 //! | every class takes the term whose set of needed classes costs least | `greedy` |
 //! | moves that price the whole choice: of one class, or of all that could share another one | `improve` |
 //! | windows of classes exactly, by branch and bound | `exact` |
+//! | a large window in parts that say nothing about each other | `parts` |
 //!
 //! Laws: a choice is acyclic; it is never dearer than the one that was given; it depends on the space alone: costs are
 //! integers, ties go to the given choice, then to the earlier class and the earlier term; limits are counts of steps,
@@ -14,6 +15,7 @@
 mod exact;
 mod greedy;
 mod improve;
+mod parts;
 mod prune;
 mod set;
 
