@@ -53,8 +53,9 @@ impl Rule {
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
         self.rewrite(self.forms(registry))
     }
-    /// The rule for egg, as one of a search that remembers what it matched, by its number among the rules of the search;
-    /// [`memory::begin_round`](crate::memory::begin_round) begins each round. Its forms are made when they are needed.
+    /// The rule for egg, as one of a search that remembers what it matched, by its number among the rules of the
+    /// search; [`memory::begin_round`](crate::memory::begin_round) begins each round. Its forms are made when they are
+    /// needed.
     pub fn remembered<'r>(&self, number: usize) -> Rewrite<Term, Typing<'r>> {
         self.of_forms(Arc::new(Lazy::new(*self)), Some(number))
     }
@@ -211,7 +212,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
 }
 
 /// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that
-/// it is to be equal to; what functions gave is appended to `computed`. `is_new` says that most terms are not there yet.
+/// it is to be equal to; what functions gave is appended to `computed`. `is_new` says that most terms are not there
+/// yet.
 fn instantiate(
     graph: &mut Graph<'_>,
     form: &Form,

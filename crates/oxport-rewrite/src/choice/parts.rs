@@ -1,8 +1,8 @@
 //! Parts of a window that say nothing about each other, so that each is searched by itself: together they would be
 //! tried in all combinations.
 //!
-//! What is needed whatever is chosen costs the same in every choice, and what costs nothing does, too. Two classes are of
-//! one part if they may need the same class beside these, or if a cycle may go through both.
+//! What is needed whatever is chosen costs the same in every choice, and what costs nothing does, too. Two classes are
+//! of one part if they may need the same class beside these, or if a cycle may go through both.
 //!
 //! Law: the best choices of all parts are together a best choice, and it has no cycle.
 
