@@ -2,7 +2,7 @@
 
 use egg::{Id, PatternAst, Rewrite, SearchMatches, Subst};
 use oxport::registry;
-use oxport_rewrite::memory;
+use oxport_rewrite::forms;
 use oxport_rewrite::rule::{Rule, rule};
 use oxport_rewrite::term::{Constant, Term};
 use oxport_rewrite::typing::{Graph, Typing};
@@ -98,9 +98,9 @@ fn compare(steps: &[Step], is_narrow: bool) -> Result<usize, TestCaseError> {
                 graph.rebuild();
                 let is_searched = |class: Id| !is_narrow || bits >> (usize::from(class) % 16) & 1 == 1;
                 if is_narrow {
-                    memory::narrow(&mut graph, is_searched);
+                    forms::narrow(&mut graph, is_searched);
                 }
-                memory::begin_round(&graph);
+                forms::begin_round(&graph);
                 for (remembered, plain) in &rules {
                     let mut expected = listed(plain.searcher.search_with_limit(&graph, usize::MAX));
                     expected.retain(|(class, ..)| is_searched(*class));

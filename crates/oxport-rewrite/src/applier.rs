@@ -54,7 +54,7 @@ impl Rule {
         self.rewrite(self.forms(registry))
     }
     /// The rule for egg, as one of a search that remembers what it matched, by its number among the rules of the
-    /// search; [`memory::begin_round`](crate::memory::begin_round) begins each round. Its forms are made when they are
+    /// search; [`forms::begin_round`](crate::forms::begin_round) begins each round. Its forms are made when they are
     /// needed.
     pub fn remembered<'r>(&self, number: usize) -> Rewrite<Term, Typing<'r>> {
         self.of_forms(Arc::new(Lazy::new(*self)), Some(number))

@@ -11,57 +11,17 @@
 
 use crate::family::{self, is_family};
 use crate::matching::is_function;
-use crate::memory::{Memory, mark};
+use crate::memory::{LEVELS, Memory};
+use crate::pattern::Side;
 use crate::rule::Rule;
 use crate::rules;
+use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Var};
-use indexmap::IndexSet;
+use egg::{ENodeOrVar, Id, Language, PatternAst, SearchMatches, Searcher, Subst, Var};
 use oxport_ir::Registry;
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// A side of a form. egg's program for it is made where it is searched first: few are, of operators that commute or
-/// stand for a family.
-#[derive(Clone, Debug)]
-pub struct Side {
-    /// The pattern, each part once.
-    pub ast: PatternAst<Term>,
-    program: OnceLock<Pattern<Term>>,
-}
-
-impl Side {
-    fn new(ast: &PatternAst<Term>) -> Side {
-        let (mut parts, mut places) = (IndexSet::new(), Vec::with_capacity(ast.as_ref().len()));
-        for node in ast.as_ref() {
-            let node = node.clone().map_children(|kid| places[usize::from(kid)]);
-            places.push(Id::from(parts.insert_full(node).0));
-        }
-        Side { ast: parts.into_iter().collect::<Vec<_>>().into(), program: OnceLock::new() }
-    }
-    fn program(&self) -> &Pattern<Term> {
-        self.program.get_or_init(|| Pattern::new(self.ast.clone()))
-    }
-    /// The variables, each once.
-    pub fn vars(&self) -> Vec<Var> {
-        let var = |node: &ENodeOrVar<Term>| if let ENodeOrVar::Var(var) = node { Some(*var) } else { None };
-        self.ast.as_ref().iter().filter_map(var).collect()
-    }
-    /// What it matches in a class, `limit` matches at most.
-    pub(crate) fn search_class(&self, graph: &Graph<'_>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
-        self.program().search_eclass_with_limit(graph, class, limit).map(|found| self.found(found))
-    }
-    /// What it matches in all classes, `limit` matches at most.
-    fn search(&self, graph: &Graph<'_>, limit: usize) -> Vec<SearchMatches<'_, Term>> {
-        let found = self.program().search_with_limit(graph, limit);
-        found.into_iter().map(|found| self.found(found)).collect()
-    }
-    fn found<'a>(&'a self, found: SearchMatches<'_, Term>) -> SearchMatches<'a, Term> {
-        SearchMatches { eclass: found.eclass, substs: found.substs, ast: Some(Cow::Borrowed(&self.ast)) }
-    }
-}
 
 /// A pattern, and what it is equal to.
 #[derive(Clone, Debug)]
@@ -72,10 +32,6 @@ pub struct Form {
     pub right: Side,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
-    /// How many levels of terms the left side has below its root.
-    pub(crate) depth: usize,
-    /// For each part of the left side the [`mark`] of its term, and 0 of a variable.
-    pub(crate) marks: Vec<u64>,
     /// The variables, with their names in conditions.
     names: Vec<(String, Var)>,
 }
@@ -87,31 +43,13 @@ impl Form {
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();
         let names = left.vars().into_iter().map(name).collect();
-        let (depth, marks) = (depth(&left.ast), left.ast.as_ref().iter().map(marked).collect());
-        Form { left, right, is_function, depth, marks, names }
+        Form { left, right, is_function, names }
     }
     /// What a variable stands for, by its name in conditions.
     pub(crate) fn at(&self, subst: &Subst, name: &str) -> Option<Id> {
         let (_, var) = self.names.iter().find(|(known, _)| known == name)?;
         subst.get(*var).copied()
     }
-}
-
-fn marked(node: &ENodeOrVar<Term>) -> u64 {
-    if let ENodeOrVar::ENode(term) = node { mark(term) } else { 0 }
-}
-
-/// How many levels of terms there are below the last one.
-fn depth(ast: &PatternAst<Term>) -> usize {
-    let mut depths: Vec<Option<usize>> = Vec::with_capacity(ast.as_ref().len());
-    for node in ast.as_ref() {
-        let of_term = |term: &Term| {
-            let below = term.children().iter().filter_map(|kid| depths[usize::from(*kid)]).max();
-            below.map_or(0, |below| below + 1)
-        };
-        depths.push(if let ENodeOrVar::ENode(term) = node { Some(of_term(term)) } else { None });
-    }
-    depths.last().copied().flatten().unwrap_or(0)
 }
 
 /// The forms of a rule.
@@ -256,6 +194,17 @@ fn operators(pattern: &str) -> Vec<Vec<Name>> {
     heads.map(|head| head.split('|').map(name).collect()).collect()
 }
 
+/// Begins a round of searches in an e-graph, which is clean and stays as it is during them.
+pub fn begin_round(graph: &Graph<'_>) {
+    graph.analysis.memory.borrow_mut().follow(graph, graph.analysis.scope.as_ref());
+}
+
+/// Narrows searches of a clean e-graph to classes for which something holds, from the next round on. Classes that are
+/// made or united later are asked about by narrowing again.
+pub fn narrow(graph: &mut Graph<'_>, holds: impl Fn(Id) -> bool) {
+    graph.analysis.scope = Some(Scope::of(graph, LEVELS, holds));
+}
+
 /// A rule, as egg searches it.
 pub(crate) struct Search {
     forms: Arc<Lazy>,
@@ -282,10 +231,12 @@ impl Search {
         };
         let place = self.number.map(|rule| (rule, number));
         match (&graph.analysis.scope, place) {
-            (Some(scope), Some(place)) => memory.search(graph, place, form, scope.with(root).iter().copied(), limit),
+            (Some(scope), Some(place)) => {
+                memory.search(graph, place, &form.left, scope.with(root).iter().copied(), limit)
+            }
             (None, Some(place)) => {
                 let classes = graph.classes_for_op(&root.discriminant());
-                memory.search(graph, place, form, classes.into_iter().flatten(), limit)
+                memory.search(graph, place, &form.left, classes.into_iter().flatten(), limit)
             }
             (_, None) => form.left.search(graph, limit),
         }

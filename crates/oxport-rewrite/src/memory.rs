@@ -6,17 +6,15 @@
 //! Law: what a rule of [`Rule::remembered`](crate::rule::Rule::remembered) finds is what egg's search finds, in its
 //! order; at some classes only, where the search is narrowed to these.
 
-use crate::forms::Form;
+use crate::pattern::{Side, mark};
 use crate::scope::Scope;
 use crate::term::{Name, Term};
-use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, SearchMatches, Subst};
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use egg::{Analysis, EGraph, ENodeOrVar, Id, Language, SearchMatches, Subst};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 
 /// Patterns of more levels are matched everywhere.
-const LEVELS: usize = 8;
+pub(crate) const LEVELS: usize = 8;
 
 /// What is known of an e-graph and of the rules that are matched in it.
 #[derive(Default)]
@@ -57,30 +55,9 @@ struct Found {
     matches: FxHashMap<Id, Vec<Subst>>,
 }
 
-/// The mark of a term, one of 64 bits.
-pub(crate) fn mark(term: &Term) -> u64 {
-    let mut hasher = FxHasher::default();
-    match term {
-        Term::Const(constant) => constant.hash(&mut hasher),
-        term => term.discriminant().hash(&mut hasher),
-    }
-    1 << (hasher.finish() % 61)
-}
-
-/// Begins a round of searches in an e-graph, which is clean and stays as it is during them.
-pub fn begin_round(graph: &Graph<'_>) {
-    graph.analysis.memory.borrow_mut().follow(graph);
-}
-
-/// Narrows searches of a clean e-graph to classes for which something holds, from the next round on. Classes that are
-/// made or united later are asked about by narrowing again.
-pub fn narrow(graph: &mut Graph<'_>, holds: impl Fn(Id) -> bool) {
-    graph.analysis.scope = Some(Scope::of(graph, LEVELS, holds));
-}
-
 impl Memory {
     /// Follows a union that is about to be made.
-    pub fn unite(&mut self, graph: &Graph<'_>, a: Id, b: Id) {
+    pub fn unite<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, a: Id, b: Id) {
         let (a, b) = (graph.find(a), graph.find(b));
         // What is new is looked at whether or not it was united.
         let is_known = |class: &Id| self.places.get(usize::from(*class)).is_some_and(|place| *place != Place::Far);
@@ -92,7 +69,7 @@ impl Memory {
     }
 
     /// Follows what became of the e-graph, which is clean, in front of a round of searches.
-    fn follow(&mut self, graph: &Graph<'_>) {
+    pub fn follow<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, scope: Option<&Scope>) {
         self.round += 1;
         let known = self.places.len();
         for term in &graph.nodes()[known..] {
@@ -106,10 +83,9 @@ impl Memory {
         self.places.resize(count, Place::Far);
         let united = std::mem::take(&mut self.united);
         let mut changed: Vec<Id> = united.into_iter().map(|id| graph.find(id)).collect();
-        let mut entered = Vec::new();
         for (id, was) in self.places.iter_mut().enumerate() {
             let class = Id::from(id);
-            let place = match &graph.analysis.scope {
+            let place = match scope {
                 Some(scope) if scope.contains(class) => Place::Searched,
                 Some(scope) if scope.is_near(class) => Place::Near,
                 Some(_) => Place::Far,
@@ -118,21 +94,18 @@ impl Memory {
             if place == *was && id < known {
                 continue;
             }
-            match place {
-                Place::Far => self.marks[id] = u64::MAX,
-                Place::Near => {}
-                Place::Searched => entered.push(id),
+            if place == Place::Far {
+                self.marks[id] = u64::MAX;
             }
+            // What was not searched or followed before is new to all rules.
             changed.push(graph.find(class));
             *was = place;
         }
         self.spread(graph, changed);
-        // What was not searched before is new to all rules.
-        entered.into_iter().for_each(|id| self.changed[id] = [self.round; LEVELS]);
     }
 
     /// Notes that classes changed, for themselves and for those above them, as far as rules look into them.
-    fn spread(&mut self, graph: &Graph<'_>, mut changed: Vec<Id>) {
+    fn spread<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, mut changed: Vec<Id>) {
         for level in 0..LEVELS {
             let mut above = Vec::new();
             for class in changed {
@@ -162,25 +135,25 @@ impl Memory {
     }
 
     /// The matches of a form of a rule in these classes, `limit` of them at most.
-    pub fn search<'a>(
+    pub fn search<'a, N: Analysis<Term>>(
         &mut self,
-        graph: &Graph<'_>,
+        graph: &EGraph<Term, N>,
         (rule, number): (usize, usize),
-        form: &'a Form,
+        left_side: &'a Side,
         classes: impl Iterator<Item = Id>,
         limit: usize,
     ) -> Vec<SearchMatches<'a, Term>> {
         let mut known = self.found.remove(&(rule, number)).unwrap_or_default();
-        let root = Id::from(form.left.ast.as_ref().len() - 1);
+        let root = Id::from(left_side.ast.as_ref().len() - 1);
         let (mut all, mut left) = (Vec::new(), limit);
         for class in classes {
             if left == 0 {
                 break;
             }
             let rounds = &self.changed[usize::from(class)];
-            if rounds.get(form.depth).is_none_or(|changed| *changed > known.round) {
-                let is_there = self.may_match(graph, form, root, class);
-                let found = if is_there { form.left.search_class(graph, class, left) } else { None };
+            if rounds.get(left_side.depth).is_none_or(|changed| *changed > known.round) {
+                let is_there = self.may_match(graph, left_side, root, class);
+                let found = if is_there { left_side.search_class(graph, class, left) } else { None };
                 match found {
                     Some(found) => drop(known.matches.insert(class, found.substs)),
                     None => drop(known.matches.remove(&class)),
@@ -189,7 +162,7 @@ impl Memory {
             if let Some(substs) = known.matches.get(&class) {
                 let substs = substs[..left.min(substs.len())].to_vec();
                 left -= substs.len();
-                all.push(SearchMatches { eclass: class, substs, ast: Some(Cow::Borrowed(&form.left.ast)) });
+                all.push(SearchMatches { eclass: class, substs, ast: Some(Cow::Borrowed(&left_side.ast)) });
             }
         }
         if left > 0 {
@@ -199,19 +172,19 @@ impl Memory {
         all
     }
 
-    /// False if there are no terms for a part of a form in a class, whatever the variables stand for.
-    fn may_match(&self, graph: &Graph<'_>, form: &Form, part: Id, class: Id) -> bool {
-        let ENodeOrVar::ENode(wanted) = &form.left.ast[part] else { return true };
-        if self.marks[usize::from(class)] & form.marks[usize::from(part)] == 0 {
+    /// False if there are no terms for a part of a pattern in a class, whatever the variables stand for.
+    fn may_match<N: Analysis<Term>>(&self, graph: &EGraph<Term, N>, side: &Side, part: Id, class: Id) -> bool {
+        let ENodeOrVar::ENode(wanted) = &side.ast[part] else { return true };
+        if self.marks[usize::from(class)] & side.marks[usize::from(part)] == 0 {
             return false;
         }
-        let is_variable = |kid: &Id| form.marks[usize::from(*kid)] == 0;
+        let is_variable = |kid: &Id| side.marks[usize::from(*kid)] == 0;
         if wanted.children().iter().all(is_variable) {
             return true;
         }
         graph[class].nodes.iter().filter(|term| wanted.matches(term)).any(|term| {
             let mut kids = wanted.children().iter().zip(term.children());
-            kids.all(|(part, class)| self.may_match(graph, form, *part, *class))
+            kids.all(|(part, class)| self.may_match(graph, side, *part, *class))
         })
     }
 }

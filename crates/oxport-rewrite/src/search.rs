@@ -1,7 +1,7 @@
 //! The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
 
 use crate::blocks::Blocks;
-use crate::memory;
+use crate::forms;
 use crate::rule::{Rule, Soundness};
 use crate::rules;
 use crate::term::Term;
@@ -123,7 +123,7 @@ impl<'r> Search<'_, 'r> {
             if let Some(blocks) = &mut self.blocks {
                 blocks.follow(graph);
             }
-            memory::begin_round(graph);
+            forms::begin_round(graph);
             if let Some(progress) = self.limits.progress {
                 progress(graph.total_number_of_nodes(), graph.number_of_classes());
             }

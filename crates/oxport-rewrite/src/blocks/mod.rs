@@ -22,7 +22,7 @@ mod replay;
 pub(crate) use choose::Classes;
 pub(crate) use find::find;
 
-use crate::memory;
+use crate::forms;
 use crate::typing::Graph;
 use egg::Id;
 use rustc_hash::FxHashMap;
@@ -74,6 +74,6 @@ impl Blocks {
                 }
             }
         }
-        memory::narrow(graph, |class| !is_copy[usize::from(class)]);
+        forms::narrow(graph, |class| !is_copy[usize::from(class)]);
     }
 }
