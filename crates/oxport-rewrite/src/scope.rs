@@ -1,8 +1,7 @@
 //! Where rules are matched, if not everywhere.
 
 use crate::term::Term;
-use crate::typing::Graph;
-use egg::{Id, Language};
+use egg::{Analysis, EGraph, Id, Language};
 use rustc_hash::FxHashMap;
 
 /// Some classes, by the operators of their terms.
@@ -16,7 +15,7 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// The classes of a clean e-graph for which something holds, and those that are some levels below them.
-    pub fn of(graph: &Graph<'_>, levels: usize, holds: impl Fn(Id) -> bool) -> Scope {
+    pub fn of<N: Analysis<Term>>(graph: &EGraph<Term, N>, levels: usize, holds: impl Fn(Id) -> bool) -> Scope {
         let mut is_there = vec![false; graph.nodes().len()];
         let mut by_operator: FxHashMap<_, Vec<Id>> = FxHashMap::default();
         let mut last = Vec::new();
