@@ -64,6 +64,88 @@ fn small_spaces_are_chosen_from_exactly() {
     assert!(possible > 8000 && improved > 2000, "{possible} spaces have a choice, {improved} a better one");
 }
 
+/// Without moves: small spaces are one window, which is solved.
+#[test]
+fn windows_alone_are_exact() {
+    let mut cycles = 0;
+    for seed in 20_000..30_000 {
+        let space = drawn(seed);
+        let effort = Effort { moves: 0, ..Effort::default() };
+        let pick = space.choose(first(&space).as_ref(), &effort);
+        assert_eq!(pick.and_then(|p| space.price(&p)), brute(&space), "seed {seed}: {space:?}");
+        cycles += usize::from(first(&space).is_none());
+    }
+    assert!(cycles > 1000, "{cycles} spaces have choices with cycles");
+}
+
+/// Spaces side by side that have only one class in common, which all of them need: more choices than can be tried
+/// together, so each space is a part that is solved by itself.
+#[test]
+fn parts_are_chosen_from_exactly() {
+    let (mut improved, mut classes) = (0, 0);
+    for seed in 0..300 {
+        let (mut whole, mut best) = (Space { classes: vec![vec![Node::new(7, vec![])]], roots: vec![0] }, Some(7));
+        for small in (0..14).map(|i| drawn(40_000 + 14 * seed + i)) {
+            let Some(price) = brute(&small) else { continue };
+            let first = whole.classes.len();
+            let node = |node: &Node| {
+                let kids = node.kids.iter().map(|kid| kid + first);
+                Node::new(node.cost, kids.chain((node.cost % 2 == 0).then_some(0)).collect())
+            };
+            whole.classes.extend(small.classes.iter().map(|nodes| nodes.iter().map(node).collect()));
+            whole.roots.extend(small.roots.iter().map(|root| root + first));
+            best = best.map(|best| best + price);
+        }
+        // So few steps are not enough for all at once.
+        let effort = Effort { moves: 0, exact: 10_000 };
+        let greedy = whole.choose(None, &Effort { exact: 0, ..effort }).and_then(|p| whole.price(&p));
+        let price = whole.choose(None, &effort).and_then(|p| whole.price(&p));
+        assert_eq!(price, best, "seed {seed}");
+        improved += usize::from(greedy > price);
+        classes += whole.classes.iter().filter(|nodes| nodes.len() > 1).count();
+    }
+    assert!(improved > 200 && classes > 10_000, "{improved} improved, {classes} classes with a choice");
+}
+
+/// A space of so many classes, of which most have a choice; some terms reach back.
+fn large(seed: u64, count: usize) -> Space {
+    let draws = samples::draw(oxport::DType::I64, 8 * count, Some((0.0, 1e6)), seed * 0x2545_F491 + 1);
+    let mut numbers = draws.into_iter().cycle();
+    let mut next = |n: usize| numbers.next().expect("law: endless") as usize % n;
+    let term = |class: usize, i: usize, next: &mut dyn FnMut(usize) -> usize| {
+        let near = class.saturating_sub(12)..if i > 0 && next(8) == 0 { count.min(class + 6) } else { class };
+        let kids = (0..1 + next(3)).filter(|_| !near.is_empty()).map(|_| near.start + next(near.len())).collect();
+        Node::new(1 + next(60) as u64, kids)
+    };
+    let classes = (0..count).map(|class| (0..1 + next(4)).map(|i| term(class, i, &mut next)).collect()).collect();
+    Space { classes, roots: vec![count - 1, count - 2, count / 2] }
+}
+
+/// More classes with a choice than one window has: the choice is acyclic, no dearer than what moves find, and no other
+/// term of any class is better beside it.
+#[test]
+fn windows_leave_nothing_to_one_class() {
+    let mut improved = 0;
+    for seed in 0..60 {
+        let space = large(seed, 400);
+        let moved = space.choose(None, &Effort { exact: 0, ..Effort::default() }).expect("a choice");
+        let mut pick = space.choose(None, &Effort { exact: 10_000, ..Effort::default() }).expect("a choice");
+        let price = space.price(&pick).expect("it has no cycle");
+        let by_moves = space.price(&moved).expect("it has no cycle");
+        assert!(price <= by_moves, "seed {seed}: {price} is more than {by_moves}");
+        improved += usize::from(price < by_moves);
+        for class in 0..pick.len() {
+            let taken = pick[class];
+            for other in 0..space.classes[class].len() {
+                pick[class] = Some(other);
+                assert!(space.price(&pick).is_none_or(|other| other >= price), "seed {seed}: class {class}");
+            }
+            pick[class] = taken;
+        }
+    }
+    assert!(improved > 10, "windows improved {improved} choices");
+}
+
 /// Without branch and bound: what moves find is acyclic, no dearer than what was given, and mostly the best.
 #[test]
 fn moves_alone_are_nearly_exact() {

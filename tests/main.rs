@@ -16,6 +16,7 @@ mod ir;
 mod joined;
 mod layouts;
 mod made_ops;
+mod memory;
 mod mutation;
 mod ops;
 mod passes;

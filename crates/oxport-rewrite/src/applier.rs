@@ -5,12 +5,12 @@
 
 use crate::applied::{Application, Applied};
 use crate::compute::{self, compute};
-use crate::forms::{Form, Forms, Search};
+use crate::forms::{Form, Forms, Lazy, Search};
 use crate::kind::Differs;
 use crate::matching::PARTS;
 use crate::rule::Rule;
 use crate::term::Term;
-use crate::typing::{Graph, Typing, add};
+use crate::typing::{Graph, Typing, add, add_new};
 use egg::{Applier, ENodeOrVar, Id, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
 use smallvec::SmallVec;
@@ -53,8 +53,14 @@ impl Rule {
     pub fn compile<'r>(&self, registry: &Registry) -> Rewrite<Term, Typing<'r>> {
         self.rewrite(self.forms(registry))
     }
+    /// The rule for egg, as one of a search that remembers what it matched, by its number among the rules of the
+    /// search; [`forms::begin_round`](crate::forms::begin_round) begins each round. Its forms are made when they are
+    /// needed.
+    pub fn remembered<'r>(&self, number: usize) -> Rewrite<Term, Typing<'r>> {
+        self.of_forms(Arc::new(Lazy::new(*self)), Some(number))
+    }
     /// The forms, made once for a registry.
-    fn forms(&self, registry: &Registry) -> Arc<Forms> {
+    pub(crate) fn forms(&self, registry: &Registry) -> Arc<Forms> {
         let made = registry.derived(|_| Made::default());
         let key = (self.left, self.right);
         let found = made.0.lock().expect("law: no panic while the lock is held").get(&key).cloned();
@@ -69,8 +75,12 @@ impl Rule {
     /// # Panics
     /// The right side has a variable that the left side has not.
     pub fn rewrite<'r>(&self, forms: Arc<Forms>) -> Rewrite<Term, Typing<'r>> {
-        let applier = Typed { forms: forms.clone(), rule: *self, name: self.name.into() };
-        Rewrite::new(self.name, Search(forms), applier).expect("law: right sides have the variables of left sides")
+        self.of_forms(Arc::new(Lazy::made(*self, forms)), None)
+    }
+    fn of_forms<'r>(&self, forms: Arc<Lazy>, number: Option<usize>) -> Rewrite<Term, Typing<'r>> {
+        let applier = Typed { forms: forms.clone(), name: self.name.into(), is_replayed: false };
+        let search = Search::new(forms, number);
+        Rewrite::new(self.name, search, applier).expect("law: right sides have the variables of left sides")
     }
 }
 
@@ -93,30 +103,32 @@ pub(crate) enum Obstacle {
 
 /// Adds the right side where it is well-typed and the conditions hold.
 pub(crate) struct Typed {
-    forms: Arc<Forms>,
-    rule: Rule,
+    forms: Arc<Lazy>,
     name: Symbol,
+    /// Whether it is done again what was done elsewhere: then terms of its right side are new.
+    is_replayed: bool,
 }
 
 impl Typed {
     /// The rule, as it is applied for a registry.
     pub fn of(rule: Rule, registry: &Registry) -> Typed {
-        Typed { forms: rule.forms(registry), rule, name: rule.name.into() }
+        let forms = Arc::new(Lazy::made(rule, rule.forms(registry)));
+        Typed { forms, name: rule.name.into(), is_replayed: true }
     }
 
     /// The rule itself.
     pub fn rule(&self) -> &Rule {
-        &self.rule
+        self.forms.rule()
     }
 
     /// A form of the rule.
     pub fn form(&self, form: usize) -> &Form {
-        &self.forms.0[form]
+        &self.forms()[form]
     }
 
     /// All forms of the rule.
     pub fn forms(&self) -> &[Form] {
-        &self.forms.0
+        &self.forms.get().expect("law: forms were made where something was matched").0
     }
 
     /// The class of the right side for what a form matched, and what its functions gave.
@@ -132,11 +144,11 @@ impl Typed {
     ) -> Result<(Id, Vec<Id>), Obstacle> {
         let form = self.form(form);
         let at = |name: &str| form.at(subst, name);
-        if let Some(number) = self.rule.when.iter().position(|c| !c.holds(graph, &at)) {
+        if let Some(number) = self.rule().when.iter().position(|c| !c.holds(graph, &at)) {
             return Err(Obstacle::Condition(number));
         }
         let mut computed = Vec::new();
-        let new = instantiate(graph, form, subst, class, &mut computed).map_err(Obstacle::Part)?;
+        let new = instantiate(graph, form, subst, (class, self.is_replayed), &mut computed).map_err(Obstacle::Part)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain {
             return Err(Obstacle::Uncertain);
@@ -173,7 +185,7 @@ impl Typed {
         let is_new = applied == Some(true);
         let is_more = is_new || graph.total_size() > before;
         if let Some(noted) = graph.analysis.noted.as_mut().filter(|_| is_more) {
-            noted.push(Application { rule: self.rule, form, class, subst: subst.clone(), holds: applied.is_some() });
+            noted.push(Application { rule: *self.rule(), form, class, subst: subst.clone(), holds: applied.is_some() });
         }
         is_new
     }
@@ -183,7 +195,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
     fn apply_matches(&self, graph: &mut Graph<'r>, matches: &[SearchMatches<'_, Term>], _: Symbol) -> Vec<Id> {
         let mut united = Vec::new();
         for found in matches {
-            let Some(form) = found.ast.as_deref().and_then(|left| self.forms.position(left)) else { continue };
+            let form = found.ast.as_deref().zip(self.forms.get()).and_then(|(left, forms)| forms.position(left));
+            let Some(form) = form else { continue };
             graph.analysis.searched += found.substs.len();
             let applied = found.substs.iter().filter(|subst| self.apply_found(graph, found.eclass, subst, form));
             united.extend(applied.map(|_| found.eclass));
@@ -194,13 +207,20 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
         unreachable!("law: matches are applied together, since a form's right side is found by its left side")
     }
     fn vars(&self) -> Vec<Var> {
-        self.forms.right_vars()
+        self.forms.get().map(Forms::right_vars).unwrap_or_default()
     }
 }
 
 /// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that
-/// it is to be equal to; what functions gave is appended to `computed`.
-fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, computed: &mut Vec<Id>) -> Result<Id, Id> {
+/// it is to be equal to; what functions gave is appended to `computed`. `is_new` says that most terms are not there
+/// yet.
+fn instantiate(
+    graph: &mut Graph<'_>,
+    form: &Form,
+    subst: &Subst,
+    (whole, is_new): (Id, bool),
+    computed: &mut Vec<Id>,
+) -> Result<Id, Id> {
     let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
     for (place, (node, &is_function)) in form.right.ast.as_ref().iter().zip(&form.is_function).enumerate() {
         let id = match node {
@@ -213,6 +233,7 @@ fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, com
                         computed.extend(value);
                         value
                     }
+                    _ if is_new => add_new(graph, term),
                     _ => add(graph, term),
                 }
             }

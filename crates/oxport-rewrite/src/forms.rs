@@ -11,21 +11,25 @@
 
 use crate::family::{self, is_family};
 use crate::matching::is_function;
+use crate::memory::{LEVELS, Memory};
+use crate::pattern::Side;
 use crate::rule::Rule;
 use crate::rules;
+use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::typing::Graph;
-use egg::{ENodeOrVar, Id, Language, Pattern, PatternAst, SearchMatches, Searcher, Subst, Var};
+use egg::{ENodeOrVar, Id, Language, PatternAst, SearchMatches, Searcher, Subst, Var};
 use oxport_ir::Registry;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A pattern, and what it is equal to.
 #[derive(Clone, Debug)]
 pub struct Form {
     /// What is found.
-    pub left: Pattern<Term>,
+    pub left: Side,
     /// What it is equal to.
-    pub right: Pattern<Term>,
+    pub right: Side,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
     /// The variables, with their names in conditions.
@@ -33,12 +37,13 @@ pub struct Form {
 }
 
 impl Form {
-    fn of(left: PatternAst<Term>, right: PatternAst<Term>) -> Form {
-        let (left, right) = (Pattern::new(left), Pattern::new(right));
+    fn of(left: &PatternAst<Term>, right: &PatternAst<Term>) -> Form {
+        let (left, right) = (Side::new(left), Side::new(right));
         let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();
-        Form { names: left.vars().into_iter().map(name).collect(), left, right, is_function }
+        let names = left.vars().into_iter().map(name).collect();
+        Form { left, right, is_function, names }
     }
     /// What a variable stands for, by its name in conditions.
     pub(crate) fn at(&self, subst: &Subst, name: &str) -> Option<Id> {
@@ -73,11 +78,14 @@ impl Forms {
 const MAX_ORDERS: usize = 256;
 
 fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
-    let read = |text: &str| text.parse::<Pattern<Term>>().map_err(|e| format!("`{text}`: {e:?}"));
+    let read = |text: &str| match text.parse::<PatternAst<Term>>() {
+        Ok(ast) => Ok(Side::new(&ast)),
+        Err(e) => Err(format!("`{text}`: {e:?}")),
+    };
     let (left, right) = (read(rule.left)?, read(rule.right)?);
     let mut forms = Vec::new();
     for (member, more) in members(&left.ast, registry)? {
-        let of = |side: &Pattern<Term>| with_operator(&side.ast, member, more);
+        let of = |side: &Side| with_operator(&side.ast, member, more);
         let (left, right) = (of(&left), of(&right));
         let mut orders = vec![left];
         for at in 0..orders[0].as_ref().len() {
@@ -87,7 +95,7 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
             }
             orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
         }
-        forms.extend(orders.into_iter().map(|left| Form::of(left, right.clone())));
+        forms.extend(orders.iter().map(|left| Form::of(left, &right)));
     }
     Ok(forms)
 }
@@ -138,34 +146,123 @@ fn with_operands_swapped(ast: &PatternAst<Term>, at: usize) -> Option<PatternAst
     Some(nodes.into())
 }
 
-/// The forms of a rule, as egg searches them.
-pub(crate) struct Search(pub Arc<Forms>);
+/// The forms of a rule, made where the e-graph has the operators of its left side.
+pub(crate) struct Lazy {
+    rule: Rule,
+    forms: OnceLock<Arc<Forms>>,
+    /// For each operator of the left side the names of which one is enough.
+    operators: Vec<Vec<Name>>,
+    /// How many operators the e-graph had when one of the left side was missing.
+    seen: AtomicUsize,
+}
+
+impl Lazy {
+    /// Of a rule whose forms are not made yet.
+    pub fn new(rule: Rule) -> Lazy {
+        Lazy { rule, forms: OnceLock::new(), operators: operators(rule.left), seen: AtomicUsize::new(0) }
+    }
+    /// Of a rule that has these forms.
+    pub fn made(rule: Rule, forms: Arc<Forms>) -> Lazy {
+        Lazy { forms: forms.into(), ..Lazy::new(rule) }
+    }
+    /// The rule.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+    /// The forms, if they were needed.
+    pub fn get(&self) -> Option<&Forms> {
+        self.forms.get().map(|forms| &**forms)
+    }
+    /// The forms, if the e-graph has the operators of the left side.
+    fn needed(&self, graph: &Graph<'_>, memory: &Memory) -> Option<&Forms> {
+        if self.get().is_none() {
+            let known = memory.operators();
+            let is_there = |names: &Vec<Name>| names.iter().any(|name| memory.has_operator(*name));
+            if self.seen.swap(known, Ordering::Relaxed) == known || !self.operators.iter().all(is_there) {
+                return None;
+            }
+        }
+        Some(self.forms.get_or_init(|| self.rule.forms(graph.analysis.types.registry)))
+    }
+}
+
+/// The names of the operators of a pattern, those of families aside that are no list of names.
+fn operators(pattern: &str) -> Vec<Vec<Name>> {
+    let heads = pattern.split('(').skip(1).filter_map(|part| part.split([' ', ')']).next());
+    let heads = heads.filter(|head| *head != "list" && !head.contains('~'));
+    let name = |name: &str| Name::from(if name.contains("::") { name.to_string() } else { format!("aten::{name}") });
+    heads.map(|head| head.split('|').map(name).collect()).collect()
+}
+
+/// Begins a round of searches in an e-graph, which is clean and stays as it is during them.
+pub fn begin_round(graph: &Graph<'_>) {
+    graph.analysis.memory.borrow_mut().follow(graph, graph.analysis.scope.as_ref());
+}
+
+/// Narrows searches of a clean e-graph to classes for which something holds, from the next round on. Classes that are
+/// made or united later are asked about by narrowing again.
+pub fn narrow(graph: &mut Graph<'_>, holds: impl Fn(Id) -> bool) {
+    graph.analysis.scope = Some(Scope::of(graph, LEVELS, holds));
+}
+
+/// A rule, as egg searches it.
+pub(crate) struct Search {
+    forms: Arc<Lazy>,
+    /// Which rule it is of those of a search that remembers.
+    number: Option<usize>,
+}
+
+impl Search {
+    /// Of a rule, which is one of a search that remembers, or none of it.
+    pub fn new(forms: Arc<Lazy>, number: Option<usize>) -> Search {
+        Search { forms, number }
+    }
+
+    /// The matches of a form, `limit` of them at most.
+    fn form<'a>(
+        &self,
+        graph: &Graph<'_>,
+        memory: &mut Memory,
+        (number, form): (usize, &'a Form),
+        limit: usize,
+    ) -> Vec<SearchMatches<'a, Term>> {
+        let Some(ENodeOrVar::ENode(root)) = form.left.ast.as_ref().last() else {
+            return form.left.search(graph, limit);
+        };
+        let place = self.number.map(|rule| (rule, number));
+        match (&graph.analysis.scope, place) {
+            (Some(scope), Some(place)) => {
+                memory.search(graph, place, &form.left, scope.with(root).iter().copied(), limit)
+            }
+            (None, Some(place)) => {
+                let classes = graph.classes_for_op(&root.discriminant());
+                memory.search(graph, place, &form.left, classes.into_iter().flatten(), limit)
+            }
+            (_, None) => form.left.search(graph, limit),
+        }
+    }
+}
 
 impl<'r> Searcher<Term, crate::typing::Typing<'r>> for Search {
     fn search_eclass_with_limit(&self, graph: &Graph<'r>, class: Id, limit: usize) -> Option<SearchMatches<'_, Term>> {
-        self.0.0.iter().find_map(|form| form.left.search_eclass_with_limit(graph, class, limit))
+        let forms = self.forms.get()?;
+        forms.0.iter().find_map(|form| form.left.search_class(graph, class, limit))
     }
     fn search_with_limit(&self, graph: &Graph<'r>, limit: usize) -> Vec<SearchMatches<'_, Term>> {
-        let mut found = Vec::new();
-        let mut left = limit;
-        for form in &self.0.0 {
+        let memory = &mut *graph.analysis.memory.borrow_mut();
+        let Some(forms) = self.forms.needed(graph, memory) else { return Vec::new() };
+        let (mut found, mut left) = (Vec::new(), limit);
+        for form in forms.0.iter().enumerate() {
             if left == 0 {
                 break;
             }
-            let root = form.left.ast.as_ref().last();
-            let matches: Vec<_> = match (&graph.analysis.scope, root) {
-                (Some(scope), Some(ENodeOrVar::ENode(root))) => {
-                    let classes = scope.with(root).iter();
-                    classes.filter_map(|&class| form.left.search_eclass_with_limit(graph, class, left)).collect()
-                }
-                _ => form.left.search_with_limit(graph, left),
-            };
+            let matches = self.form(graph, memory, form, left);
             left = left.saturating_sub(matches.iter().map(|m| m.substs.len()).sum());
             found.extend(matches);
         }
         found
     }
     fn vars(&self) -> Vec<Var> {
-        self.0.0.first().map(|form| form.left.vars()).unwrap_or_default()
+        self.forms.get().and_then(|forms| forms.0.first()).map(|form| form.left.vars()).unwrap_or_default()
     }
 }

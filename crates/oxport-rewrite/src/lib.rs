@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`term`] | the language: one term type for every operator |
 //! | [`typing`] | the class analysis: the operators' own meta functions |
-//! | [`rule`], [`forms`], [`condition`], [`rules`] | rules as data |
+//! | [`rule`], [`forms`], `pattern`, [`condition`], [`rules`] | rules as data |
 //! | [`rules::merge`] | rules over several terms at once: products over a shared input |
-//! | `search` | the phases |
+//! | `search`, `memory` | the phases, and what rules matched before |
 //! | `blocks` | repeated blocks, of which one is searched |
 //! | [`cost`] | what a term costs |
 //! | [`choice`] | which terms are taken |
@@ -42,7 +42,9 @@ mod interned;
 pub mod kind;
 mod log;
 mod matching;
+mod memory;
 mod name;
+mod pattern;
 pub mod proof;
 pub mod rule;
 pub mod rule_text;

@@ -1,6 +1,7 @@
 //! The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
 
 use crate::blocks::Blocks;
+use crate::forms;
 use crate::rule::{Rule, Soundness};
 use crate::rules;
 use crate::term::Term;
@@ -78,24 +79,20 @@ impl Phase {
 }
 
 /// What all phases of a search have in common.
-struct Search<'a> {
+struct Search<'a, 'r> {
     blocks: &'a mut Option<Blocks>,
-    further: &'a [Rule],
+    rules: Vec<(Rule, Rewrite<Term, Typing<'r>>)>,
     limits: &'a Limits,
     start: Instant,
 }
 
-impl Search<'_> {
+impl<'r> Search<'_, 'r> {
     /// Applies the rules of a level until nothing is left to add, or a limit is met.
-    fn phase(&mut self, name: &'static str, graph: &mut Graph<'_>, soundness: Soundness, phases: &mut Vec<Phase>) {
+    fn phase(&mut self, name: &'static str, graph: &mut Graph<'r>, soundness: Soundness, phases: &mut Vec<Phase>) {
         let begin = Instant::now();
-        let registry = graph.analysis.types.registry;
-        let is_used = |rule: &Rule| rule.allowed(soundness) && !self.limits.without.contains(rule.name);
-        let rules = rules::all().copied().chain(self.further.iter().copied()).filter(is_used);
-        let rules: Vec<Rewrite<Term, Typing<'_>>> = rules.map(|rule| rule.compile(registry)).collect();
         let mut phase = Phase::new(name);
         loop {
-            phase.stop = self.rounds(graph, &rules, &mut phase);
+            phase.stop = self.rounds(graph, soundness, &mut phase);
             let Some(blocks) = &mut self.blocks else { break };
             for (rule, count) in std::mem::take(&mut blocks.replayed) {
                 phase.count(rule, count);
@@ -115,7 +112,9 @@ impl Search<'_> {
 
     /// Rounds of matching and applying. The e-graph is clean before and after; where nothing changes, nothing is
     /// rebuilt, which takes time in proportion to it.
-    fn rounds<'r>(&mut self, graph: &mut Graph<'r>, rules: &[Rewrite<Term, Typing<'r>>], phase: &mut Phase) -> Stop {
+    fn rounds(&mut self, graph: &mut Graph<'r>, soundness: Soundness, phase: &mut Phase) -> Stop {
+        let rules = self.rules.iter().filter(|(rule, _)| rule.allowed(soundness)).map(|(_, rewrite)| rewrite);
+        let rules: Vec<&Rewrite<Term, Typing<'_>>> = rules.collect();
         let mut scheduler = BackoffScheduler::default().with_initial_match_limit(50_000);
         let size = |graph: &Graph<'_>| (graph.total_size(), graph.number_of_classes());
         for round in 0..self.limits.iterations {
@@ -124,12 +123,13 @@ impl Search<'_> {
             if let Some(blocks) = &mut self.blocks {
                 blocks.follow(graph);
             }
+            forms::begin_round(graph);
             if let Some(progress) = self.limits.progress {
                 progress(graph.total_number_of_nodes(), graph.number_of_classes());
             }
             let (mut applied, mut stop) = (0, self.limit(graph));
             let mut found = Vec::with_capacity(rules.len());
-            for rule in rules {
+            for rule in &rules {
                 if stop.is_none() {
                     found.push(scheduler.search_rewrite(round, graph, rule));
                     stop = self.limit(graph);
@@ -172,15 +172,17 @@ impl Search<'_> {
 }
 
 /// Searches; the report gets what was done.
-pub(crate) fn search(
-    graph: &mut Graph<'_>,
+pub(crate) fn search<'r>(
+    graph: &mut Graph<'r>,
     blocks: &mut Option<Blocks>,
     further: &[Rule],
     limits: &Limits,
     report: &mut Report,
     start: Instant,
 ) {
-    let mut search = Search { blocks, further, limits, start };
+    let used = rules::all().copied().chain(further.iter().copied()).filter(|rule| !limits.without.contains(rule.name));
+    let rules = used.enumerate().map(|(number, rule)| (rule, rule.remembered(number))).collect();
+    let mut search = Search { blocks, rules, limits, start };
     let phases = &mut report.phases;
     search.phase("clean", graph, Soundness::Bitwise, phases);
     if limits.soundness == Soundness::Rounding {

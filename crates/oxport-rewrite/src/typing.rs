@@ -11,12 +11,15 @@ pub use crate::interned::Interned;
 use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
+use crate::memory::Memory;
 use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
-use egg::{Analysis, DidMerge, EGraph, Id};
+use egg::{Analysis, DidMerge, EGraph, Id, Justification, Language};
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
+use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// The e-graph of this crate.
@@ -40,6 +43,8 @@ pub struct Typing<'r> {
     pub(crate) log: Option<Vec<Applied>>,
     /// Where rules are matched, if not everywhere.
     pub(crate) scope: Option<Scope>,
+    /// What rules matched before.
+    pub(crate) memory: RefCell<Memory>,
     /// What rules were applied to, where that is to be replayed.
     pub(crate) noted: Option<Vec<Application>>,
     /// How many matches were looked at.
@@ -90,8 +95,8 @@ impl<'r> Typing<'r> {
         let types = Types::new(registry, env);
         let (kinds, calls) = (Kinds::default(), PerCall::new());
         let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
-        let (searched, fuel) = (0, Fuel::default());
-        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, noted, searched, fuel }
+        let (memory, searched, fuel) = (RefCell::default(), 0, Fuel::default());
+        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, memory, noted, searched, fuel }
     }
 
     /// What a call yields; `None` if it is ill-typed.
@@ -123,28 +128,30 @@ pub(crate) fn type_of(graph: &Graph<'_>, term: &Term) -> Option<Data> {
 
 /// Likewise of a term that was recorded: what it reads from data is called as it is there.
 pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option<Data> {
-    let (typing, data) = (&graph.analysis, |id: &Id| &graph[*id].data);
-    let are_plain = |kids: &[Id]| kids.iter().all(|k| data(k).kind == data(k).laid);
+    let typing = &graph.analysis;
+    // Each class is looked up once: that takes most of the time.
+    let kids: SmallVec<[&Data; 8]> = term.children().iter().map(|id| &graph[*id].data).collect();
+    let are_plain = || kids.iter().all(|kid| kid.kind == kid.laid);
     Some(match term {
         Term::Const(c) => Data::new(typing.kinds.intern(Kind::Const(c.clone())), true, true),
-        Term::List(kids) => {
+        Term::List(_) => {
             let list = |of: fn(&Data) -> &Interned| {
-                typing.kinds.intern(Kind::List(kids.iter().map(|k| Kind::clone(of(data(k)))).collect()))
+                typing.kinds.intern(Kind::List(kids.iter().map(|kid| Kind::clone(of(kid))).collect()))
             };
             let kind = list(|d| &d.kind);
-            let laid = if are_plain(kids) { kind.clone() } else { list(|d| &d.laid) };
-            let is_static = kids.iter().all(|k| data(k).is_static);
-            Data { kind, laid, is_static, is_certain: kids.iter().all(|k| data(k).is_certain) }
+            let laid = if are_plain() { kind.clone() } else { list(|d| &d.laid) };
+            let is_static = kids.iter().all(|kid| kid.is_static);
+            Data { kind, laid, is_static, is_certain: kids.iter().all(|kid| kid.is_certain) }
         }
         Term::Leaf(_) => return None,
-        Term::Own(_, [kid]) => data(kid).clone(),
-        Term::Op(name, kids) => {
-            let called = typing.call(*name, kids.iter().map(|k| &data(k).kind), recorded)?;
-            let is_static = called.is_folded && kids.iter().all(|k| data(k).is_static);
-            let mut is_certain = called.is_certain && kids.iter().all(|k| data(k).is_certain);
+        Term::Own(..) => Data::clone(kids[0]),
+        Term::Op(name, _) => {
+            let called = typing.call(*name, kids.iter().map(|kid| &kid.kind), recorded)?;
+            let is_static = called.is_folded && kids.iter().all(|kid| kid.is_static);
+            let mut is_certain = called.is_certain && kids.iter().all(|kid| kid.is_certain);
             let mut laid = called.kind.clone();
-            if !are_plain(kids) {
-                let other = typing.call(*name, kids.iter().map(|k| &data(k).laid), recorded);
+            if !are_plain() {
+                let other = typing.call(*name, kids.iter().map(|kid| &kid.laid), recorded);
                 let other = other.filter(|other| same_sizes(&typing.types.env, &called.kind, &other.kind));
                 is_certain &= other.as_ref().is_some_and(|other| other.is_certain);
                 laid = other.map_or(laid, |other| other.kind);
@@ -156,10 +163,13 @@ pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option
 
 /// Adds a term over existing classes; `None` if it is ill-typed.
 pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
-    if let Some(id) = graph.lookup(term.clone()) {
-        return Some(id);
-    }
-    let data = type_of(graph, &term)?;
+    graph.lookup(term.clone()).or_else(|| add_new(graph, term))
+}
+
+/// The same, faster where there is no such term yet.
+pub(crate) fn add_new(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
+    // What there is may be of a type that was recorded, and not be found by its operator.
+    let Some(data) = type_of(graph, &term) else { return graph.lookup(term) };
     graph.analysis.recorded = Some(data);
     let id = graph.add(term);
     graph.analysis.recorded = None;
@@ -217,6 +227,10 @@ impl<'r> Analysis<Term> for Typing<'r> {
             graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
         data
+    }
+
+    fn pre_union(graph: &Graph<'r>, a: Id, b: Id, _: &Option<Justification>) {
+        graph.analysis.memory.borrow_mut().unite(graph, a, b);
     }
 
     fn merge(&mut self, a: &mut Data, b: Data) -> DidMerge {

@@ -22,7 +22,7 @@ mod replay;
 pub(crate) use choose::Classes;
 pub(crate) use find::find;
 
-use crate::scope::Scope;
+use crate::forms;
 use crate::typing::Graph;
 use egg::Id;
 use rustc_hash::FxHashMap;
@@ -61,8 +61,8 @@ struct Class {
 }
 
 impl Blocks {
-    /// The classes that are searched: all but those of copies.
-    fn scope(&self, graph: &Graph<'_>) -> Scope {
+    /// Narrows the search to all classes but those of copies.
+    fn narrow(&self, graph: &mut Graph<'_>) {
         let mut is_copy = vec![false; graph.nodes().len()];
         for run in &self.runs {
             let mut is_known = vec![false; graph.nodes().len()];
@@ -74,9 +74,6 @@ impl Blocks {
                 }
             }
         }
-        let mut scope = Scope::default();
-        let classes = graph.classes().filter(|class| !is_copy[usize::from(class.id)]);
-        classes.for_each(|class| scope.add(class.id, &class.nodes));
-        scope
+        forms::narrow(graph, |class| !is_copy[usize::from(class)]);
     }
 }

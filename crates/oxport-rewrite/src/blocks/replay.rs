@@ -203,7 +203,7 @@ impl Blocks {
         }
         let searched = self.runs.iter().flat_map(|run| &run.is_searched).filter(|is_searched| **is_searched).count();
         if before != now || self.searched.replace(searched) != Some(searched) {
-            graph.analysis.scope = Some(self.scope(graph));
+            self.narrow(graph);
         }
     }
 

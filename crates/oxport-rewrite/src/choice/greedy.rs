@@ -5,27 +5,29 @@
 
 use super::prune::users;
 use super::set::{Set, Sets};
-use super::{Pick, Space};
+use super::{Node, Pick, Space};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The most times that a class is made cheaper.
 const TURNS: u32 = 24;
 
-/// Every class with the term whose needed classes cost least, what is needed twice counted once.
-pub(super) fn shared(space: &Space) -> Pick {
+/// Every class with the term whose needed classes cost least, what is needed twice counted once; some classes are free,
+/// and need nothing.
+pub(super) fn shared(space: &Space, users: &[Vec<usize>], is_free: impl Fn(usize) -> bool) -> Pick {
     let count = space.classes.len();
-    let (sets, users) = (Sets::new(count), users(space));
+    let (sets, free) = (Sets::new(count), [Node::new(0, Vec::new())]);
+    let nodes = |class: usize| if is_free(class) { &free[..] } else { &space.classes[class] };
     let mut best: Vec<Option<(usize, u64, Set)>> = vec![None; count];
     let (mut price, mut turns) = (vec![0u64; count], vec![0u32; count]);
-    let starts = |c: &usize| space.classes[*c].iter().any(|node| node.kids.is_empty());
+    let starts = |c: &usize| nodes(*c).iter().any(|node| node.kids.is_empty());
     let mut queue: VecDeque<usize> = (0..count).filter(starts).collect();
     let mut is_queued = vec![false; count];
     queue.iter().for_each(|&c| is_queued[c] = true);
     while let Some(class) = queue.pop_front() {
         is_queued[class] = false;
         let mut is_better = false;
-        for (i, node) in space.classes[class].iter().enumerate() {
+        for (i, node) in nodes(class).iter().enumerate() {
             let mut needed: Set = None;
             let is_known = node.kids.iter().all(|&kid| match &best[kid] {
                 Some((.., set)) => {

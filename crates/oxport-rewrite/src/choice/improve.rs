@@ -7,7 +7,7 @@
 //! Law: a move that does not make the choice cheaper, or makes it cyclic, is taken back.
 
 use super::prune::users;
-use super::{Node, Pick, Space, greedy};
+use super::{Pick, Space, greedy};
 
 /// A choice with counts of who needs what.
 struct State<'a> {
@@ -18,6 +18,8 @@ struct State<'a> {
     steps: u64,
     seen: Vec<u64>,
     turn: u64,
+    /// What a walk has before it.
+    open: Vec<usize>,
 }
 
 const NONE: usize = usize::MAX;
@@ -33,12 +35,13 @@ pub(super) fn improve(space: &Space, pick: &Pick, steps: u64) -> Pick {
         steps,
         seen: vec![0; count],
         turn: 0,
+        open: Vec::new(),
     };
     space.roots.iter().for_each(|&root| state.take(root));
     let users = users(space);
     for _ in 0..16 {
         let before = state.total;
-        state.suppose();
+        state.suppose(&users);
         for class in (0..count).rev() {
             if state.steps == 0 {
                 break;
@@ -59,13 +62,8 @@ pub(super) fn improve(space: &Space, pick: &Pick, steps: u64) -> Pick {
 
 impl State<'_> {
     /// Gives the classes that are not needed the terms that would be best if they were: what is needed already is free.
-    fn suppose(&mut self) {
-        let is_used = |class: &usize| self.uses[*class] > 0;
-        let mut rest = self.space.clone();
-        for class in (0..self.uses.len()).filter(is_used) {
-            rest.classes[class] = vec![Node::new(0, Vec::new())];
-        }
-        let best = greedy::shared(&rest);
+    fn suppose(&mut self, users: &[Vec<usize>]) {
+        let best = greedy::shared(self.space, users, |class| self.uses[class] > 0);
         for (class, best) in best.into_iter().enumerate() {
             if let Some(best) = best.filter(|_| self.uses[class] == 0) {
                 self.pick[class] = best;
@@ -82,28 +80,32 @@ impl State<'_> {
 
     /// One more needs the class.
     fn take(&mut self, class: usize) {
-        let mut open = vec![class];
+        let mut open = std::mem::take(&mut self.open);
+        open.push(class);
         while let Some(class) = open.pop() {
             self.uses[class] += 1;
             if self.uses[class] == 1 {
                 self.steps = self.steps.saturating_sub(1);
                 self.total = self.total.saturating_add(self.cost(class));
-                open.extend(self.kids(class));
+                open.extend_from_slice(self.kids(class));
             }
         }
+        self.open = open;
     }
 
     /// One less needs the class.
     fn release(&mut self, class: usize) {
-        let mut open = vec![class];
+        let mut open = std::mem::take(&mut self.open);
+        open.push(class);
         while let Some(class) = open.pop() {
             self.uses[class] -= 1;
             if self.uses[class] == 0 {
                 self.steps = self.steps.saturating_sub(1);
                 self.total = self.total.saturating_sub(self.cost(class));
-                open.extend(self.kids(class));
+                open.extend_from_slice(self.kids(class));
             }
         }
+        self.open = open;
     }
 
     /// Puts another term in the place of one.
@@ -149,18 +151,23 @@ impl State<'_> {
 
     fn reaches_itself(&mut self, class: usize) -> bool {
         self.turn += 1;
-        let mut open: Vec<usize> = self.kids(class).to_vec();
+        let mut open = std::mem::take(&mut self.open);
+        open.extend_from_slice(self.kids(class));
+        let mut is_found = false;
         while let Some(at) = open.pop() {
-            if at == class {
-                return true;
+            is_found = at == class;
+            if is_found {
+                break;
             }
             if self.seen[at] != self.turn {
                 self.seen[at] = self.turn;
                 self.steps = self.steps.saturating_sub(1);
-                open.extend(self.kids(at));
+                open.extend_from_slice(self.kids(at));
             }
         }
-        false
+        open.clear();
+        self.open = open;
+        is_found
     }
 
     /// Another term for one class.

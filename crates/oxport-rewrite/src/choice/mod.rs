@@ -6,6 +6,7 @@
 //! | every class takes the term whose set of needed classes costs least | `greedy` |
 //! | moves that price the whole choice: of one class, or of all that could share another one | `improve` |
 //! | windows of classes exactly, by branch and bound | `exact` |
+//! | a large window in parts that say nothing about each other | `parts` |
 //!
 //! Laws: a choice is acyclic; it is never dearer than the one that was given; it depends on the space alone: costs are
 //! integers, ties go to the given choice, then to the earlier class and the earlier term; limits are counts of steps,
@@ -14,6 +15,7 @@
 mod exact;
 mod greedy;
 mod improve;
+mod parts;
 mod prune;
 mod set;
 
@@ -130,7 +132,8 @@ impl Space {
     fn best(&self, given: Option<Pick>, effort: &Effort) -> Option<Pick> {
         let all: Vec<Vec<usize>> = self.classes.iter().map(|nodes| (0..nodes.len()).collect()).collect();
         let (trees, _) = greedy::trees(self, &all);
-        let starts: Vec<Pick> = given.into_iter().chain([greedy::shared(self), trees.clone()]).collect();
+        let starts: Vec<Pick> =
+            given.into_iter().chain([greedy::shared(self, &prune::users(self), |_| false), trees.clone()]).collect();
         // Among equals the first: the given one.
         let (.., mut pick) = starts.into_iter().enumerate().filter_map(|(i, p)| Some((self.price(&p)?, i, p))).min()?;
         // What the choice leaves out still needs terms: moves may take them in.
