@@ -26,10 +26,10 @@ fn samples(may: fn(&OpDef) -> bool) -> Vec<(&'static str, &'static str)> {
 
 /// The call of a sample, on what `operand` makes of its inputs.
 fn call(
-    b: &mut ProgramBuilder,
+    b: &mut ProgramBuilder<'_>,
     name: &str,
     sample: &Sample,
-    operand: fn(&mut ProgramBuilder, NodeId) -> oxport_ir::Result<NodeId>,
+    operand: fn(&mut ProgramBuilder<'_>, NodeId) -> oxport_ir::Result<NodeId>,
 ) -> oxport::Result<NodeId> {
     let mut ids = Vec::new();
     for (i, t) in sample.tensors.iter().enumerate() {
@@ -42,7 +42,7 @@ fn call(
     Ok(b.calls().call_op(&registry().op(name), args, kwargs)?)
 }
 
-fn prepared(b: ProgramBuilder, result: NodeId) -> oxport::Result<ExportedProgram> {
+fn prepared(b: ProgramBuilder<'_>, result: NodeId) -> oxport::Result<ExportedProgram> {
     let program = b.finish(&[result])?;
     oxport::Toolchain::standard().unverified().prepare(&program, Opt::None)
 }
