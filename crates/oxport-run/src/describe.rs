@@ -96,10 +96,10 @@ fn is_view(step: &Step) -> bool {
 }
 
 fn result(plan: &OutPlan, recording: &Recording, placement: &Placement, is_unseen: bool) -> PlannedResult {
-    let place = match placement.offsets.get(plan.buffer as usize) {
+    let place = match (&plan.place, placement.offsets.get(plan.buffer as usize)) {
         _ if is_unseen => Place::Pass,
-        _ if plan.place.is_some() => Place::Part(plan.place.as_ref().map_or(0, |place| place.join)),
-        Some(Some(offset)) => Place::Arena(*offset),
+        (Some(place), _) => Place::Part(place.join),
+        (_, Some(Some(offset))) => Place::Arena(*offset),
         _ => Place::Own,
     };
     let last = recording.last_use(plan.buffer).filter(|&last| last != ESCAPES);
