@@ -217,7 +217,10 @@ impl<T: Multiply> One<'_, T> {
         };
         let is_packed = matches!(self.b, Operand::Packed(_));
         let grid = match is_packed {
-            true => Grid::of_packed(rows.panels, cols.panels, threads, range.len() * self.n * self.k),
+            true => {
+                let columns = self.n * self.k;
+                Grid::of_packed([rows.panels, cols.panels], threads, range.len() * columns, columns * size_of::<T>())
+            }
             false => Grid::new(rows.panels, cols.panels, threads),
         };
         let task = |t: usize| {
