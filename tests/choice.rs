@@ -82,7 +82,7 @@ fn deep(layers: usize, late: usize) -> Space {
 /// Without moves: a layer is priced when those below it are, not for every change in each of them.
 #[test]
 fn deep_networks_are_priced_layer_by_layer() {
-    let (layers, late) = (200, 8);
+    let (layers, late) = (1000, 8);
     let space = deep(layers, late);
     let pick = space.choose(first(&space).as_ref(), &Effort { moves: 0, exact: 0 });
     let best = 1 + (late as u64 + 1) * layers as u64;

@@ -1,8 +1,7 @@
 //! First choices: by sets of needed classes, and by trees.
 //!
-//! Laws: classes are priced again only when a class below them became cheaper, and not before all that cannot need them
-//! is priced: else each layer of a deep network is priced again for every change in all layers below it. A choice by
-//! trees is acyclic, whatever the space; one by sets nearly always (`Space::price` tells).
+//! Laws: classes are priced again only when a class below them became cheaper; a choice by trees is acyclic, whatever
+//! the space; one by sets nearly always (`Space::price` tells).
 
 use super::components::components;
 use super::prune::users;
@@ -14,6 +13,11 @@ use std::collections::BinaryHeap;
 /// The most times that a class is made cheaper.
 const TURNS: u32 = 24;
 
+/// The most classes that are priced in the order in which they became open. In larger spaces a component that may need
+/// another one waits for it: each layer of a deep network would be priced again for every change in all layers below.
+/// In smaller ones that gains no time, and by what terms of equal price it takes the moves end dearer at times.
+const IN_TURN: usize = 4096;
+
 /// Every class with the term whose needed classes cost least, what is needed twice counted once; some classes are free,
 /// and need nothing.
 pub(super) fn shared(space: &Space, users: &[Vec<usize>], is_free: impl Fn(usize) -> bool) -> Pick {
@@ -23,8 +27,8 @@ pub(super) fn shared(space: &Space, users: &[Vec<usize>], is_free: impl Fn(usize
     let mut best: Vec<Option<(usize, u64, Set)>> = vec![None; count];
     let (mut price, mut turns) = (vec![0u64; count], vec![0u32; count]);
     let starts = |c: &usize| nodes(*c).iter().any(|node| node.kids.is_empty());
-    // Of a component first come, first served.
-    let (component, mut number) = (components(space), 0);
+    let component = if count > IN_TURN { components(space) } else { vec![0; count] };
+    let mut number = 0;
     let mut entry = |class: usize| {
         number += 1;
         Reverse((component[class], number, class))
