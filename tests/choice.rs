@@ -64,6 +64,31 @@ fn small_spaces_are_chosen_from_exactly() {
     assert!(possible > 8000 && improved > 2000, "{possible} spaces have a choice, {improved} a better one");
 }
 
+/// Layers that read the one before twice, each with terms that are the cheaper the later they are priced.
+fn deep(layers: usize, late: usize) -> Space {
+    let one = |kids: Vec<usize>| vec![Node::new(1, kids)];
+    let mut classes = vec![one(vec![])];
+    for _ in 0..layers {
+        let input = classes.len() - 1;
+        classes.extend((0..late).map(|at| one(vec![input + at])));
+        let terms = (0..late).map(|at| Node::new(8 * (late - 1 - at) as u64, vec![input + 1 + at]));
+        classes.push(std::iter::once(Node::new(10 * late as u64, vec![input])).chain(terms).collect());
+        classes.push(one(vec![input + late + 1, input]));
+    }
+    let roots = vec![classes.len() - 1];
+    Space { classes, roots }
+}
+
+/// Without moves: a layer is priced when those below it are, not for every change in each of them.
+#[test]
+fn deep_networks_are_priced_layer_by_layer() {
+    let (layers, late) = (1000, 8);
+    let space = deep(layers, late);
+    let pick = space.choose(first(&space).as_ref(), &Effort { moves: 0, exact: 0 });
+    let best = 1 + (late as u64 + 1) * layers as u64;
+    assert_eq!(pick.and_then(|p| space.price(&p)), Some(best), "expected the late terms of all layers");
+}
+
 /// Without moves: small spaces are one window, which is solved.
 #[test]
 fn windows_alone_are_exact() {

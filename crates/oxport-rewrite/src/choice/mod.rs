@@ -4,6 +4,7 @@
 //! |---|---|
 //! | terms that another one of the class always beats go | `prune` |
 //! | every class takes the term whose set of needed classes costs least | `greedy` |
+//! | in the order of what classes may need | `components` |
 //! | moves that price the whole choice: of one class, or of all that could share another one | `improve` |
 //! | windows of classes exactly, by branch and bound | `exact` |
 //! | a large window in parts that say nothing about each other | `parts` |
@@ -12,6 +13,7 @@
 //! integers, ties go to the given choice, then to the earlier class and the earlier term; limits are counts of steps,
 //! not times.
 
+mod components;
 mod exact;
 mod greedy;
 mod improve;
