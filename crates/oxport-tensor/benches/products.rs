@@ -29,6 +29,9 @@ const SHAPES: &[(usize, usize, usize)] = &[
     (197, 768, 3072),
 ];
 
+/// Bytes of weights that take turns where they come from far.
+const FAR: usize = 256 << 20;
+
 fn least(mut f: impl FnMut()) -> Duration {
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     let mut runs = 0;
@@ -44,20 +47,32 @@ fn least(mut f: impl FnMut()) -> Duration {
 fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     pool.install(|| {
-        let titles = ["packed", "weight [n, k]", "weight [k, n]", "packed bf16"];
+        let titles = ["packed", "packed, far", "weight [n, k]", "weight [k, n]", "packed bf16"];
         println!("{:>16} {}", "m x n x k", titles.map(|title| format!("{title:>24}")).join(" "));
         for &(m, n, k) in SHAPES {
             let noise = |n: usize| (0..n).map(|i| (i * 7919 % 1009) as f32 / 331.0 - 1.5).collect::<Vec<f32>>();
             let (a, b, mut c) = (noise(m * k), noise(k * n), vec![0.0; m * n]);
             let packed = [Packed::rhs(k, n, Mat::new(&b[..], 1, k))];
+            // As in a network: what was read last is the weight of another product.
+            let copies = (FAR / (4 * n * k)).clamp(2, 512);
+            let others: Vec<_> = (0..copies).map(|_| [Packed::rhs(k, n, Mat::new(&b[..], 1, k))]).collect();
             let halves: Vec<bf16> = b.iter().map(|&x| bf16::from_f32(x)).collect();
             let narrow = [bf16::packed_right(k, n, Mat::new(&halves[..], 1, k))];
             let [by_columns, by_rows] = [(1, k), (n, 1)].map(|(rows, cols)| Rhs::Strided(Mat::new(&b, rows, cols)));
             let mut line = format!("{:>16}", format!("{m}x{n}x{k}"));
-            for b in [Rhs::Packed(&packed), by_columns, by_rows, Rhs::Packed(&narrow)] {
-                let mut product = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&[][..], 0, 0));
-                product.b = b;
-                let time = least(|| gemm(&product, MatMut { data: black_box(&mut c), rows: n, cols: 1 }));
+            let far = others.iter().map(|packed| Rhs::Packed(packed)).collect();
+            for rights in [vec![Rhs::Packed(&packed)], far, vec![by_columns], vec![by_rows], vec![Rhs::Packed(&narrow)]]
+            {
+                let product = |b| {
+                    let product = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&[][..], 0, 0));
+                    Product { b, ..product }
+                };
+                let products: Vec<_> = rights.into_iter().map(product).collect();
+                let mut turn = products.iter().cycle();
+                let time = least(|| {
+                    let product = turn.next().expect("law: there is a right operand");
+                    gemm(product, MatMut { data: black_box(&mut c), rows: n, cols: 1 })
+                });
                 let rate = |x: usize| x as f64 / time.as_nanos() as f64;
                 line += &format!(
                     " {:>11.1} us {:>8.1}",

@@ -265,7 +265,7 @@ impl<T: Multiply> One<'_, T> {
         };
         let mut row = None;
         let mut left = Block::new(a, self.k);
-        let last = slices::<T::Acc>(self.k).count();
+        let slices: SmallVec<[(usize, usize); 16]> = slices::<T::Acc>(self.k).collect();
         for (b, block) in blocks.iter().enumerate() {
             let first = rows.start(block.start);
             let c_rows = range.start + first..range.start + rows.start(block.end);
@@ -275,7 +275,8 @@ impl<T: Multiply> One<'_, T> {
             }
             let mut accumulate = row.is_none() && c.begin();
             left.enter(range.start, rows, block.clone());
-            for (s, (k0, kc)) in slices::<T::Acc>(self.k).enumerate() {
+            for (s, &(k0, kc)) in slices.iter().enumerate() {
+                let is_last = s + 1 == slices.len();
                 let (packed, mut at) = match self.b {
                     Operand::Packed(b) => (b, cols.offset(k0, kc, cp.start)),
                     _ if in_place.is_some() => (PanelsRef::Wide(&[][..]), 0),
@@ -288,6 +289,12 @@ impl<T: Multiply> One<'_, T> {
                         (PanelsRef::Wide(&*out), 0)
                     }
                 };
+                // What comes after this slice: another one, another block of rows, a task of the columns behind.
+                let following = match slices.get(s + 1) {
+                    Some(&(k0, kc)) => cols.offset(k0, kc, cp.start),
+                    None if b + 1 == blocks.len() && cp.end < cols.panels => cols.offset(0, slices[0].1, cp.end),
+                    None => cols.offset(0, slices[0].1, cp.start),
+                };
                 // The block of rows stays in the L2 cache while the column panels pass.
                 for j in cp.clone() {
                     let width = cols.len(j);
@@ -296,7 +303,11 @@ impl<T: Multiply> One<'_, T> {
                         None => (packed.numbers(at, kc * cols.step(j), &mut widened), cols.step(j)),
                     };
                     at += kc * step;
-                    let behind = if in_place.is_some() { b.as_ptr_range().end } else { packed.place(at) };
+                    let behind = match self.b {
+                        Operand::Packed(_) if j + 1 == cp.end => packed.place(following),
+                        _ if in_place.is_some() => b.as_ptr_range().end,
+                        _ => packed.place(at),
+                    };
                     for panels in rows.alike(block.clone()) {
                         let (p, stride) = c.tile(rows.start(panels.start) - first, cols.start(j) - c_cols.start);
                         let (add, add_stride) = match &row {
@@ -304,15 +315,16 @@ impl<T: Multiply> One<'_, T> {
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
                             None => (std::ptr::null(), 0),
                         };
-                        let (residual, activation) = match tail.filter(|_| s + 1 == last) {
+                        let (residual, activation) = match tail.filter(|_| is_last) {
                             Some((residual, activation)) => (c.residual(residual, p), activation),
                             None => (std::ptr::null(), None),
                         };
                         let (alpha, next) = (self.alpha, b.as_ptr());
                         let at = TileOut { activation, ..TileOut::new(p, stride, width, next) };
                         let out = TileOut { is_far, alpha, add, add_stride, residual, ..at };
-                        let (slice, later) = ((s, k0, kc), block.end - panels.end);
-                        let tiles = TilesOf { rows, panels, slice, b, step, behind, later };
+                        let (slice, rest) = ((s, k0, kc), block.end - panels.end);
+                        let total = if in_place.is_some() { 0 } else { block.len() };
+                        let tiles = TilesOf { rows, panels, slice, b, step, behind, rest, total };
                         // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
                         unsafe { left.multiply(kernels, tiles, out) }
                     }

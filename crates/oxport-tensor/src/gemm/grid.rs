@@ -15,6 +15,8 @@ const PACKED_WORK: usize = 1 << 20;
 /// Bytes of packed columns that every thread reads for itself. Each begins with neighboring tasks, of every operator
 /// the same share: if those have the same rows, it finds the rows that it has made in its own cache.
 const READ_BY_ALL: usize = 1 << 20;
+/// Row panels of one task at least where columns have more bytes, which come from far for each task anew.
+const ROWS_OF_FAR: usize = 10;
 
 /// The tasks: a grid over row panels and column panels.
 pub(super) struct Grid {
@@ -26,14 +28,19 @@ pub(super) struct Grid {
 
 impl Grid {
     /// For columns that are packed already, in so many bytes: rows are cut first, so that those that are finished are
-    /// long pieces of memory.
+    /// long pieces of memory; but into few parts where the columns come from far.
     pub(super) fn of_packed([row_panels, col_panels]: [usize; 2], threads: usize, work: usize, bytes: usize) -> Self {
         let wanted = (work / PACKED_WORK).clamp(threads, threads * PACKED_TASKS).next_multiple_of(threads);
         let wanted = if threads > 1 { wanted } else { 1 };
         let least = col_panels.div_ceil(PACKED_PANELS);
-        let row_parts = wanted.div_ceil(least).min(row_panels.div_ceil(2)).max(1);
+        let by_rows = bytes <= READ_BY_ALL;
+        let most = match by_rows {
+            true => row_panels.div_ceil(2),
+            false => (row_panels / ROWS_OF_FAR).max(threads.div_ceil(col_panels.max(1))).min(row_panels),
+        };
+        let row_parts = wanted.div_ceil(least).min(most).max(1);
         let col_parts = wanted.div_ceil(row_parts).min(col_panels).max(least);
-        Grid { panels: [row_panels, col_panels], parts: [row_parts, col_parts], by_rows: bytes <= READ_BY_ALL }
+        Grid { panels: [row_panels, col_panels], parts: [row_parts, col_parts], by_rows }
     }
 
     pub(super) fn new(row_panels: usize, col_panels: usize, threads: usize) -> Self {
@@ -58,7 +65,8 @@ impl Grid {
 mod tests {
     use super::*;
 
-    /// Every pair of panels comes once; the first half of the tasks has half of the rows where all columns are small.
+    /// Every pair of panels comes once; the first half of the tasks has half of the rows where all columns are small,
+    /// and few tasks read the same columns where they are not.
     #[test]
     fn tasks_are_a_grid() {
         for panels in [[1, 1], [14, 3], [4, 40], [25, 2], [100, 30]] {
@@ -79,5 +87,7 @@ mod tests {
         };
         assert!(first_half(READ_BY_ALL) <= Some(8));
         assert_eq!(first_half(READ_BY_ALL + 1), Some(14));
+        let rows = |panels, threads| Grid::of_packed(panels, threads, 64 << 20, READ_BY_ALL + 1).parts[0];
+        assert_eq!([rows([10, 24], 2), rows([25, 24], 2), rows([14, 3], 8)], [1, 2, 3], "columns are read as often");
     }
 }

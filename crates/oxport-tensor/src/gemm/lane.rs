@@ -51,6 +51,8 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn chosen(self, at: *const u32) -> Self;
     /// Asks for the cache line at `p`, which need not be readable.
     unsafe fn prefetch(p: *const Self::T);
+    /// Likewise, into the second-level cache.
+    unsafe fn prefetch_later(p: *const Self::T);
     /// The next number's place, of which the compiler knows nothing: else it takes all sums of places and steps out of
     /// a loop, though they find no registers.
     #[inline(always)]
@@ -141,6 +143,8 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
     }
     #[inline(always)]
     unsafe fn prefetch(_: *const T) {}
+    #[inline(always)]
+    unsafe fn prefetch_later(_: *const T) {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -240,6 +244,11 @@ mod x86 {
                 unsafe fn prefetch(p: *const $t) {
                     // SAFETY: a prefetch of any address is harmless.
                     unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+                }
+                #[inline(always)]
+                unsafe fn prefetch_later(p: *const $t) {
+                    // SAFETY: likewise.
+                    unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
                 }
                 #[allow(clippy::pointers_in_nomem_asm_block)]
                 #[inline(always)]

@@ -86,7 +86,9 @@ pub(super) struct TilesOf<'a, T> {
     /// Where the next panel of B is stored.
     pub(super) behind: *const T,
     /// Row panels that come after these before it.
-    pub(super) later: usize,
+    pub(super) rest: usize,
+    /// Row panels that this panel of B is for; 0 where what is stored behind it is not read next.
+    pub(super) total: usize,
 }
 
 impl<'a, T: Compute> Block<'a, T> {
@@ -111,7 +113,7 @@ impl<'a, T: Compute> Block<'a, T> {
     /// # Safety
     /// The tiles lie where it says, and what is added to.
     pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tiles: TilesOf<'_, T>, mut out: TileOut<T>) {
-        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, behind, later } = tiles;
+        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, behind, rest, total } = tiles;
         let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
         let fits = kc == 0 || b.len() >= (kc - 1) * step + out.cols.next_multiple_of(kernels.lanes);
         assert!(fits, "law: a panel has the steps of its slice");
@@ -120,7 +122,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
                 let kernel = kernels.micro[len - 1][kernels.shape(out.cols)];
                 for (i, a) in a.chunks_exact(kc * len).enumerate() {
-                    out.next = ahead(b, behind, count - i + later);
+                    out.ask(b, behind, kc, count - i + rest, total);
                     // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tiles are the caller's.
                     unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, &out) }
                     out.descend(len);
@@ -131,7 +133,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 let (shape, mut done) = (kernels.shape(out.cols), 0);
                 if let (Some(row), Some(tall), true) = (windows.row(), kernels.tall, shape < 2 && len == kernels.rows) {
                     for (i, places) in places.chunks_exact(2 * len).enumerate() {
-                        out.next = ahead(b, behind, count - 2 * i - 1 + later);
+                        out.next = ahead(b, behind, count - 2 * i - 1 + rest);
                         // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
                         unsafe { tall[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
                         out.descend(2 * len);
@@ -140,7 +142,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 }
                 let kernel = kernels.runs[len - 1][shape];
                 for (i, places) in places.chunks_exact(len * windows.count).enumerate().skip(done) {
-                    out.next = ahead(b, behind, count - i + later);
+                    out.ask(b, behind, kc, count - i + rest, total);
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
                     unsafe { kernel(segments, places.as_ptr(), b.as_ptr(), step, &out) }
@@ -251,7 +253,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(out);
-        let (mut b, mut ahead) = (b, out.next);
+        let (mut b, mut ahead, mut later) = (b, out.next, out.later);
         let line = 64 / size_of::<L::T>();
         let mut rows = [std::ptr::null::<L::T>(); MR];
         for segment in segments {
@@ -273,6 +275,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
             }
             while p < segment.len {
                 L::prefetch(ahead);
+                L::prefetch_later(later);
                 let mut bv = [L::zero(); NV];
                 for (v, r) in bv.iter_mut().enumerate() {
                     *r = L::load(b.add(v * L::N));
@@ -284,6 +287,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                     }
                 }
                 (p, b, ahead) = (p + 1, b.add(b_step), ahead.wrapping_add(line));
+                later = later.wrapping_add(out.pace);
             }
         }
         store_tile(&acc, out);

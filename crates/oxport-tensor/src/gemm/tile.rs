@@ -24,6 +24,9 @@ pub(super) struct TileOut<T> {
     pub(super) activation: Option<Activation<T>>,
     /// What will be read soon: a cache line of it is asked for at every step of k.
     pub(super) next: *const T,
+    /// What will be read later is asked for into the second-level cache, so many numbers of it at every step.
+    pub(super) later: *const T,
+    pub(super) pace: usize,
 }
 
 impl<T: Compute> TileOut<T> {
@@ -31,7 +34,22 @@ impl<T: Compute> TileOut<T> {
     pub(super) fn new(c: *mut T, stride: usize, cols: usize, next: *const T) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
         let (is_far, alpha, activation) = (false, T::ONE, None);
-        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, residual, activation, next }
+        let (add_stride, later, pace) = (0, next, 0);
+        TileOut { c, stride, cols, is_far, alpha, add, add_stride, residual, activation, next, later, pace }
+    }
+
+    /// Asks for what lies behind a panel of `steps` steps while one of its `total` tiles is computed, of which `left`
+    /// are left: the last two bring it near, and all of them together bring it into the second-level cache before.
+    ///
+    /// One core waits for so few cache lines at a time that the last two tiles do not last until a panel has come from
+    /// memory.
+    #[inline]
+    pub(super) fn ask(&mut self, panel: &[T], behind: *const T, steps: usize, left: usize, total: usize) {
+        self.next = ahead(panel, behind, left);
+        if total > 2 {
+            self.pace = (panel.len() / steps.max(1)).div_ceil(total);
+            self.later = behind.wrapping_add((total - left) * self.pace * steps);
+        }
     }
 
     /// Goes to the tile below this one, of so many rows each.

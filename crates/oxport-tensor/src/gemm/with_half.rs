@@ -97,4 +97,9 @@ unsafe impl<L: Lane> Lane for WithHalf<L> {
         // SAFETY: as above.
         unsafe { L::prefetch(p) }
     }
+    #[inline(always)]
+    unsafe fn prefetch_later(p: *const L::T) {
+        // SAFETY: as for `L`.
+        unsafe { L::prefetch_later(p) }
+    }
 }

@@ -5,10 +5,10 @@ use super::pixels::{average_pixels, greatest_pixels};
 use super::windows::{Axis, for_taps, for_windows};
 use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
-use crate::support::rows::{LANES, fold, for_rows_and};
+use crate::support::rows::{LANES, fold, for_out_rows, for_rows_and};
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::simd::vectorize;
-use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, filled, parallel};
 
 macro_rules! pooled {
     ($dtype:expr, |$T:ident| $body:expr) => {
@@ -125,14 +125,16 @@ fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize
     let (channels, pixels) = (x.sizes()[1] as usize, axes.iter().map(|a| a.input).product::<usize>());
     let divisor = divisor.unwrap_or_else(|| windows_size(axes));
     let x = x.view(|l| l.permute(&pixel_order(n)))?;
+    let images = x.sizes()[0] as usize;
+    let width = width_of_tasks(channels, parallel::threads().div_ceil(images));
     pooled!(x.dtype(), |T| {
         let x = Dense::<T>::of(&x)?;
         fill(out, |out: &mut [T]| {
-            let mut nothing = vec![(); out.len().checked_div(channels).unwrap_or(0)];
-            for_rows_and(&x, pixels * channels, out, channels, &mut nothing, |_, x, out, ()| {
+            for_out_rows(out, width, pixels * width, |i, out| {
+                let (image, from) = (i * width / channels, i * width % channels);
                 vectorize(
                     #[inline(always)]
-                    || sum_channels(x, channels, out),
+                    || sum_channels(&x[image * pixels * channels..][..pixels * channels], channels, from, out),
                 );
                 out.iter_mut().for_each(|y| *y = y.divided(divisor));
             });
@@ -140,15 +142,23 @@ fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize
     })
 }
 
+/// How many channels of an image a task sums, so that at least `parts` tasks share the image if its channels divide
+/// into equal parts of whole registers; else all of them.
+fn width_of_tasks(channels: usize, parts: usize) -> usize {
+    const REGISTER: usize = 8;
+    let parts = (parts.max(1)..=channels / REGISTER).find(|parts| channels.is_multiple_of(parts * REGISTER));
+    channels / parts.unwrap_or(1)
+}
+
 /// Channels whose sums, of all lanes, stay in the first cache.
 const BLOCK: usize = 256;
 
-/// The sums of channels over all pixels, each as [`fold`] sums a row.
+/// The sums over all pixels of the channels from `first` on that `out` holds, each as [`fold`] sums a row.
 #[inline(always)]
-fn sum_channels<T: Pooled>(x: &[T], channels: usize, out: &mut [T]) {
-    let mut sums = vec![T::default(); LANES * BLOCK.min(channels)];
+fn sum_channels<T: Pooled>(x: &[T], channels: usize, first: usize, out: &mut [T]) {
+    let mut sums = vec![T::default(); LANES * BLOCK.min(out.len())];
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let (from, width) = (block * BLOCK, out.len());
+        let (from, width) = (first + block * BLOCK, out.len());
         let sums = &mut sums[..LANES * width];
         sums.fill(T::default());
         for pixels in x.chunks(channels * LANES) {
@@ -334,5 +344,26 @@ fn add_every<T: Pooled>(x: &[T], stride: usize, sums: &mut [T]) {
             sums.iter_mut().zip(firsts).for_each(|(sum, x)| *sum = sum.plus(x));
         }
         _ => sums.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(sum, &x)| *sum = sum.plus(x)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_sum_alike_in_every_part() {
+        for (channels, parts, expected) in
+            [(32, 2, 16), (144, 2, 72), (40, 4, 8), (600, 3, 200), (20, 2, 20), (7, 2, 7), (16, 1, 16)]
+        {
+            let width = width_of_tasks(channels, parts);
+            assert_eq!(width, expected, "{channels} channels in {parts} parts");
+            let x: Vec<f32> = (0..channels * 45).map(|i| (i as f32 * 0.37).sin()).collect();
+            let (mut whole, mut shared) = (vec![0f32; channels], vec![0f32; channels]);
+            sum_channels(&x, channels, 0, &mut whole);
+            shared.chunks_mut(width).enumerate().for_each(|(i, out)| sum_channels(&x, channels, i * width, out));
+            let bits = |sums: &[f32]| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&whole), bits(&shared), "{channels} channels in {parts} parts");
+        }
     }
 }
