@@ -346,24 +346,3 @@ fn add_every<T: Pooled>(x: &[T], stride: usize, sums: &mut [T]) {
         _ => sums.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(sum, &x)| *sum = sum.plus(x)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn channels_sum_alike_in_every_part() {
-        for (channels, parts, expected) in
-            [(32, 2, 16), (144, 2, 72), (40, 4, 8), (600, 3, 200), (20, 2, 20), (7, 2, 7), (16, 1, 16)]
-        {
-            let width = width_of_tasks(channels, parts);
-            assert_eq!(width, expected, "{channels} channels in {parts} parts");
-            let x: Vec<f32> = (0..channels * 45).map(|i| (i as f32 * 0.37).sin()).collect();
-            let (mut whole, mut shared) = (vec![0f32; channels], vec![0f32; channels]);
-            sum_channels(&x, channels, 0, &mut whole);
-            shared.chunks_mut(width).enumerate().for_each(|(i, out)| sum_channels(&x, channels, i * width, out));
-            let bits = |sums: &[f32]| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-            assert_eq!(bits(&whole), bits(&shared), "{channels} channels in {parts} parts");
-        }
-    }
-}
