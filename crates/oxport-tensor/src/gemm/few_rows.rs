@@ -7,7 +7,7 @@
 use super::Compute;
 use super::pack::{Cols, Packed, Rows, Side, slices};
 use super::runs::{Segment, segments};
-use super::tile::{TileOut, ahead};
+use super::tile::TileOut;
 use smallvec::SmallVec;
 
 /// Rows of the largest tile of any instruction set.
@@ -73,9 +73,9 @@ pub(crate) fn times_packed<A: Compute>(a: &EvenRuns<'_, A>, b: &Packed<A>, from:
                     places.extend((0..len).map(|row| first.wrapping_add(row * row_step)));
                 }
                 let to = c[first * n + cols.start(j)..].as_mut_ptr();
-                let next = ahead(panel, behind, tiles.panels - i);
                 let add = if part.start == from { std::ptr::null() } else { to.cast_const() };
-                let out = TileOut { add, add_stride: n, ..TileOut::new(to, n, cols.len(j), next) };
+                let mut out = TileOut { add, add_stride: n, ..TileOut::new(to, n, cols.len(j), panel.as_ptr()) };
+                out.ask(behind, (panel.len(), part.len()), tiles.panels - i, tiles.panels);
                 // SAFETY: behind every place lies a whole run, the panel has as many steps as the segments have
                 // numbers, and the tile lies in `c`: checked above.
                 unsafe {

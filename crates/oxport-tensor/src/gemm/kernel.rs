@@ -139,11 +139,13 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(out);
-        let (mut a, mut b, mut later) = (a, b, out.later);
+        let (mut a, mut b, mut ahead) = (a, b, out.ahead);
         for p in 0..k {
-            L::prefetch(out.next.wrapping_add(p * (64 / size_of::<L::T>())));
-            L::prefetch_later(later);
-            later = later.wrapping_add(out.pace);
+            L::prefetch_later(ahead);
+            if out.second > 0 {
+                L::prefetch_later(ahead.wrapping_add(out.second));
+            }
+            ahead = out.moved(ahead, p);
             let mut bv = [L::zero(); NV];
             for (v, r) in bv.iter_mut().enumerate() {
                 *r = L::load(b.add(v * L::N));

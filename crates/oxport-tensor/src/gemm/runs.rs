@@ -11,7 +11,7 @@ use super::Compute;
 use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Rows, slices};
-use super::tile::{TileOut, ahead, prefetch_tile, store_tile};
+use super::tile::{TileOut, prefetch_tile, store_tile};
 use std::ops::Range;
 
 /// The place of a run of zeros.
@@ -122,7 +122,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
                 let kernel = kernels.micro[len - 1][kernels.shape(out.cols)];
                 for (i, a) in a.chunks_exact(kc * len).enumerate() {
-                    out.ask(b, behind, kc, count - i + rest, total);
+                    out.ask(behind, (b.len(), kc), count - i + rest, total);
                     // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tiles are the caller's.
                     unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, &out) }
                     out.descend(len);
@@ -133,7 +133,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 let (shape, mut done) = (kernels.shape(out.cols), 0);
                 if let (Some(row), Some(tall), true) = (windows.row(), kernels.tall, shape < 2 && len == kernels.rows) {
                     for (i, places) in places.chunks_exact(2 * len).enumerate() {
-                        out.next = ahead(b, behind, count - 2 * i - 1 + rest);
+                        out.ask(behind, (b.len(), kc), count - 2 * i + rest, total);
                         // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
                         unsafe { tall[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
                         out.descend(2 * len);
@@ -142,7 +142,7 @@ impl<'a, T: Compute> Block<'a, T> {
                 }
                 let kernel = kernels.runs[len - 1][shape];
                 for (i, places) in places.chunks_exact(len * windows.count).enumerate().skip(done) {
-                    out.ask(b, behind, kc, count - i + rest, total);
+                    out.ask(behind, (b.len(), kc), count - i + rest, total);
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
                     unsafe { kernel(segments, places.as_ptr(), b.as_ptr(), step, &out) }
@@ -253,8 +253,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(out);
-        let (mut b, mut ahead, mut later) = (b, out.next, out.later);
-        let line = 64 / size_of::<L::T>();
+        let (mut b, mut ahead, mut step) = (b, out.ahead, 0);
         let mut rows = [std::ptr::null::<L::T>(); MR];
         for segment in segments {
             for (i, row) in rows.iter_mut().enumerate() {
@@ -263,19 +262,22 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
             let mut p = 0;
             while NV * L::PARTS == 1 && segment.len - p > 1 {
                 // Pointers that find no register are loaded once for two steps.
-                L::prefetch(ahead);
-                L::prefetch(ahead.wrapping_add(line));
+                for _ in 0..2 {
+                    L::prefetch_later(ahead);
+                    ahead = out.moved(ahead, step);
+                    step += 1;
+                }
                 let (first, second) = (L::load(b), L::load(b.add(b_step)));
                 for (i, row) in acc.iter_mut().enumerate() {
                     let x = rows[i].add(p);
                     row[0] = L::splat(*x).mul_add(first, row[0]);
                     row[0] = L::splat(*x.add(1)).mul_add(second, row[0]);
                 }
-                (p, b, ahead) = (p + 2, b.add(2 * b_step), ahead.wrapping_add(2 * line));
+                (p, b) = (p + 2, b.add(2 * b_step));
             }
             while p < segment.len {
-                L::prefetch(ahead);
-                L::prefetch_later(later);
+                L::prefetch_later(ahead);
+                ahead = out.moved(ahead, step);
                 let mut bv = [L::zero(); NV];
                 for (v, r) in bv.iter_mut().enumerate() {
                     *r = L::load(b.add(v * L::N));
@@ -286,8 +288,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                         row[v] = s.mul_add(bv[v], row[v]);
                     }
                 }
-                (p, b, ahead) = (p + 1, b.add(b_step), ahead.wrapping_add(line));
-                later = later.wrapping_add(out.pace);
+                (p, b, step) = (p + 1, b.add(b_step), step + 1);
             }
         }
         store_tile(&acc, out);

@@ -34,9 +34,10 @@ pub(super) unsafe fn tall_body<L: Lane, const MR: usize>(
         for (g, place) in places.iter_mut().enumerate() {
             *place = place.wrapping_add(g * REACH * row);
         }
-        let (mut b, mut ahead) = (b, out.next);
-        for _ in 0..k {
-            L::prefetch(ahead);
+        let (mut b, mut ahead) = (b, out.ahead);
+        for p in 0..k {
+            L::prefetch_later(ahead);
+            ahead = out.moved(ahead, p);
             let numbers = L::load(b);
             // Written out, so that sums stay in registers.
             macro_rules! rows {
@@ -51,7 +52,7 @@ pub(super) unsafe fn tall_body<L: Lane, const MR: usize>(
             for place in &mut places {
                 *place = L::advanced(*place);
             }
-            (b, ahead) = (b.add(b_step), ahead.wrapping_add(64 / size_of::<L::T>()));
+            b = b.add(b_step);
         }
         store_tile(&acc, out);
     }

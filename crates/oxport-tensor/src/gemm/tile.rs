@@ -22,34 +22,48 @@ pub(super) struct TileOut<T> {
     pub(super) residual: *const T,
     /// What becomes of them then.
     pub(super) activation: Option<Activation<T>>,
-    /// What will be read soon: a cache line of it is asked for at every step of k.
-    pub(super) next: *const T,
-    /// What will be read later is asked for into the second-level cache, so many numbers of it at every step.
-    pub(super) later: *const T,
-    pub(super) pace: usize,
+    /// What is asked for at the steps of k, and how it moves on: see [`ask`](TileOut::ask).
+    pub(super) ahead: *const T,
+    pub(super) spacing: isize,
+    pub(super) back: isize,
+    /// How far behind it another cache line is asked for at each step; none if 0.
+    pub(super) second: usize,
 }
+
+/// How many parts of a panel are asked for side by side. The CPU's own prefetchers follow each of them, through pages
+/// of 4 KB, and wait for more cache lines than instructions can.
+const STREAMS: usize = 8;
 
 impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
-    pub(super) fn new(c: *mut T, stride: usize, cols: usize, next: *const T) -> Self {
+    pub(super) fn new(c: *mut T, stride: usize, cols: usize, ahead: *const T) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
         let (is_far, alpha, activation) = (false, T::ONE, None);
-        let (add_stride, later, pace) = (0, next, 0);
-        TileOut { c, stride, cols, is_far, alpha, add, add_stride, residual, activation, next, later, pace }
+        let (add_stride, spacing, back, second) = (0, 0, 0, 0);
+        TileOut { c, stride, cols, is_far, alpha, add, add_stride, residual, activation, ahead, spacing, back, second }
     }
 
-    /// Asks for what lies behind a panel of `steps` steps while one of its `total` tiles is computed, of which `left`
-    /// are left: the last two bring it near, and all of them together bring it into the second-level cache before.
-    ///
-    /// One core waits for so few cache lines at a time that the last two tiles do not last until a panel has come from
-    /// memory.
+    /// While a tile is computed, asks for its share of the panel of `len` numbers that comes after its own one of
+    /// `steps` steps, for which there are `total` tiles, this one and `left - 1` more to come; no panel if `total` is 0.
     #[inline]
-    pub(super) fn ask(&mut self, panel: &[T], behind: *const T, steps: usize, left: usize, total: usize) {
-        self.next = ahead(panel, behind, left);
-        if total > 2 {
-            self.pace = (panel.len() / steps.max(1)).div_ceil(total);
-            self.later = behind.wrapping_add((total - left) * self.pace * steps);
+    pub(super) fn ask(&mut self, next: *const T, (len, steps): (usize, usize), left: usize, total: usize) {
+        if total == 1 {
+            // A step is two cache lines.
+            self.second = len / 2;
         }
+        if total > 0 {
+            let len = len - self.second;
+            let (spacing, pace) = (len / STREAMS, (len / steps.max(1)).div_ceil(total));
+            self.ahead = next.wrapping_add((total - left) * (pace * steps / STREAMS));
+            self.spacing = spacing as isize;
+            self.back = pace as isize - self.spacing * (STREAMS as isize - 1);
+        }
+    }
+
+    /// What is asked for at the step behind `step`, at which that is `ahead`.
+    #[inline(always)]
+    pub(super) fn moved(&self, ahead: *const T, step: usize) -> *const T {
+        ahead.wrapping_offset(if step % STREAMS == STREAMS - 1 { self.back } else { self.spacing })
     }
 
     /// Goes to the tile below this one, of so many rows each.
@@ -60,17 +74,6 @@ impl<T: Compute> TileOut<T> {
         if !self.residual.is_null() {
             self.residual = self.residual.wrapping_add(rows * self.stride);
         }
-    }
-}
-
-/// What a tile asks for while it is computed: its own panel, or, the last two tiles of a panel, one half each of the
-/// next one (a panel that is stored in half precision is half as long: the last tile but one asks for all of it).
-#[inline]
-pub(super) fn ahead<A>(panel: &[A], next: *const A, tiles_left: usize) -> *const A {
-    match tiles_left {
-        1 => next.wrapping_add(panel.len() / 2),
-        2 => next,
-        _ => panel.as_ptr(),
     }
 }
 
