@@ -253,7 +253,8 @@ const IMAGES: &[(&str, &str)] = &[
     ("aten::add.Tensor", "f32[2, 20, 19, 11], f32[20, 1, 1]"),
 ];
 
-/// Of operators that say so, and of the convolutions that a plan turns: images in any order of memory, on three threads.
+/// Of operators that say so, and of the convolutions that a plan turns: images in any order of memory, on three
+/// threads.
 #[test]
 fn elements_do_not_depend_on_strides() {
     let three = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("three threads");

@@ -319,9 +319,8 @@ impl<T: Multiply> One<'_, T> {
                             Some((residual, activation)) => (c.residual(residual, p), activation),
                             None => (std::ptr::null(), None),
                         };
-                        let (alpha, next) = (self.alpha, b.as_ptr());
-                        let at = TileOut { activation, ..TileOut::new(p, stride, width, next) };
-                        let out = TileOut { is_far, alpha, add, add_stride, residual, ..at };
+                        let at = TileOut { activation, ..TileOut::new(p, stride, width) };
+                        let out = TileOut { is_far, alpha: self.alpha, add, add_stride, residual, ..at };
                         let (slice, rest) = ((s, k0, kc), block.end - panels.end);
                         let total = if in_place.is_some() { 0 } else { block.len() };
                         let tiles = TilesOf { rows, panels, slice, b, step, behind, rest, total };

@@ -74,7 +74,7 @@ pub(crate) fn times_packed<A: Compute>(a: &EvenRuns<'_, A>, b: &Packed<A>, from:
                 }
                 let to = c[first * n + cols.start(j)..].as_mut_ptr();
                 let add = if part.start == from { std::ptr::null() } else { to.cast_const() };
-                let mut out = TileOut { add, add_stride: n, ..TileOut::new(to, n, cols.len(j), panel.as_ptr()) };
+                let mut out = TileOut { add, add_stride: n, ..TileOut::new(to, n, cols.len(j)) };
                 out.ask(behind, (panel.len(), part.len()), tiles.panels - i, tiles.panels);
                 // SAFETY: behind every place lies a whole run, the panel has as many steps as the segments have
                 // numbers, and the tile lies in `c`: checked above.

@@ -133,7 +133,7 @@ fn stream<A: Compute>(
             let panel = b.numbers(first, kc * step, &mut widened);
             let kernel = kernels.micro[0][kernels.shape(width)];
             assert!(to.len() >= width, "law: sums of a panel have room");
-            let out = TileOut::new(to.as_mut_ptr(), width, width, panel.as_ptr());
+            let out = TileOut::new(to.as_mut_ptr(), width, width);
             // SAFETY: `panel` holds kc steps, `a` kc numbers; the tile is one row of `width` numbers.
             unsafe { kernel(kc, a.as_ptr(), panel.as_ptr(), step, &out) }
             j += 1;

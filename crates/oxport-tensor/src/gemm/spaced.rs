@@ -82,7 +82,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
                 let i = i.min(rows - most);
                 let to = c.wrapping_add(i * stride + from);
                 let add = self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr());
-                let tile = TileOut::new(to, stride, cols.len(j), b.as_ptr());
+                let tile = TileOut::new(to, stride, cols.len(j));
                 let out = TileOut { add, activation: self.activation, ..tile };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.

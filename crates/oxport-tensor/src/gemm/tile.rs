@@ -36,15 +36,16 @@ const STREAMS: usize = 8;
 
 impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
-    pub(super) fn new(c: *mut T, stride: usize, cols: usize, ahead: *const T) -> Self {
+    pub(super) fn new(c: *mut T, stride: usize, cols: usize) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
         let (is_far, alpha, activation) = (false, T::ONE, None);
-        let (add_stride, spacing, back, second) = (0, 0, 0, 0);
+        let (add_stride, ahead, spacing, back, second) = (0, c.cast_const(), 0, 0, 0);
         TileOut { c, stride, cols, is_far, alpha, add, add_stride, residual, activation, ahead, spacing, back, second }
     }
 
     /// While a tile is computed, asks for its share of the panel of `len` numbers that comes after its own one of
-    /// `steps` steps, for which there are `total` tiles, this one and `left - 1` more to come; no panel if `total` is 0.
+    /// `steps` steps. To that one come `total` tiles, this one and `left - 1` more of them from here on; nothing is
+    /// asked for if `total` is 0.
     #[inline]
     pub(super) fn ask(&mut self, next: *const T, (len, steps): (usize, usize), left: usize, total: usize) {
         if total == 1 {
