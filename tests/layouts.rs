@@ -114,6 +114,38 @@ fn memory_formats_are_those_of_pytorch() {
     }
 }
 
+/// Channels of convolved sequences are neighbors where those of the weight are, whatever the sequence, by PyTorch 2.15.
+#[test]
+fn convolutions_of_sequences_lie_as_their_weight() {
+    type Case = (&'static str, [i64; 3], [i64; 3], i64, &'static [i64]);
+    let cases: [Case; 9] = [
+        ("conv1d", [24, 8, 3], [24, 3, 1], 1, &[432, 18, 1]),
+        ("conv1d", [24, 8, 3], [24, 1, 8], 1, &[432, 1, 24]),
+        ("conv1d", [24, 8, 3], [48, 1, 16], 1, &[432, 1, 24]),
+        ("conv1d", [24, 8, 1], [8, 1, 1], 1, &[480, 20, 1]),
+        ("conv1d", [24, 8, 1], [8, 1, 8], 1, &[480, 1, 24]),
+        ("conv1d", [24, 1, 3], [3, 3, 1], 1, &[432, 18, 1]),
+        ("conv1d", [24, 1, 1], [1, 1, 1], 1, &[480, 20, 1]),
+        ("conv1d", [24, 1, 3], [3, 1, 1], 24, &[432, 1, 24]),
+        ("conv_transpose1d", [8, 24, 3], [72, 1, 24], 1, &[528, 1, 24]),
+    ];
+    for (name, sizes, strides, groups, expected) in cases {
+        let channels = if name == "conv1d" { sizes[1] * groups } else { sizes[0] };
+        for is_batched in [true, false] {
+            let given = strides_of(&sizes, &strides, &|b, weight| {
+                // A sequence whose channels are neighbors.
+                let dims =
+                    [(2, 20 * channels), (channels, 1), (20, channels)].into_iter().skip(usize::from(!is_batched));
+                let mut x = Fake::new(DType::F32, dims.clone().map(|(size, _)| size.into()));
+                x.strides = dims.map(|(_, stride)| stride.into()).collect();
+                let x = b.input("sequence", x)?;
+                b.calls().call_kw(name, (x, weight), &[("groups", groups.into())])
+            });
+            assert_eq!(given, expected[usize::from(!is_batched)..], "{name}: {sizes:?} {strides:?}, {is_batched}");
+        }
+    }
+}
+
 /// Pools of sequences are those of images of one row, by PyTorch 2.15.
 #[test]
 fn pools_of_sequences_keep_their_strides() {

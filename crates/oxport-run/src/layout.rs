@@ -1,12 +1,12 @@
-//! Layouts of a plan: images whose channels are neighbors in memory, between convolutions that are faster so; and
-//! sequences whose rows are, where their rows are read.
+//! Layouts of a plan: images and sequences whose channels are neighbors in memory, between convolutions that are faster
+//! so; and sequences whose rows are, where their rows are read.
 //!
 //! ```text
 //! x ─ conv ─ relu ─ conv ─ view ─ linear        the program
-//!   └ clone(weight, channels_last)              … of the first convolution; metas carry the strides on
+//!   └ clone(weight) by channels                 … of the first convolution; metas carry the strides on
 //!
-//! conv1d ─ permute ─ add ─ layer_norm           a sum takes the strides of its first operand
-//!                  └ clone(contiguous)          … which would be copied for every norm of the network
+//! x ─ permute ─ add ─ layer_norm                a sum takes the strides of its first operand
+//!             └ clone by rows                   … which would be copied for every norm of the network
 //! ```
 //!
 //! It works on a copy of the graph, which the plan lowers: programs and files stay as they are.
@@ -23,6 +23,7 @@ use oxport_ir::{
     OperandStrides, Registry, Val,
 };
 use oxport_sym::{Expr, ShapeEnv};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 /// The graph with other layouts where that is faster, and its nodes that are constants in theirs; `None` if it is as it
@@ -46,9 +47,10 @@ struct Pass<'a> {
     registry: &'a Registry,
     /// What the program records of nodes that have other strides now.
     recorded: HashMap<NodeId, Val>,
-    /// Nodes by what has their elements in the recorded strides, and in other formats.
+    /// Nodes by what has their elements in the recorded strides.
     restored: HashMap<NodeId, NodeId>,
-    copies: HashMap<(NodeId, MemoryFormat), NodeId>,
+    /// Copies of operands by the order of their dimensions, and what has the operands' sizes.
+    copies: HashMap<(NodeId, Vec<usize>), (NodeId, NodeId)>,
     constants: HashSet<NodeId>,
 }
 
@@ -74,7 +76,7 @@ impl Pass<'_> {
             is_changed = true;
         }
         for operand in by_columns(self.graph, self.registry, id, &op) {
-            self.copy_operand(id, operand, MemoryFormat::Contiguous)?;
+            self.copy_operand(id, operand, (0..3).collect())?;
             is_changed = true;
         }
         if is_changed {
@@ -83,7 +85,8 @@ impl Pass<'_> {
         Some(())
     }
 
-    /// Gives a convolution whose result is no channels-last image one such operand, the smaller one.
+    /// Gives a convolution whose channels are no neighbors one operand in which they are, the smaller one; of sequences
+    /// the weight, which alone decides.
     fn turn_operand(&mut self, id: NodeId) -> Option<()> {
         let node = self.graph.node(id);
         let (x, weight) = (node.first_input()?, node.argument("weight")?.as_node()?);
@@ -94,28 +97,27 @@ impl Pass<'_> {
         let is_1x1 = weight_fake.sizes[2..].iter().all(|size| size.as_int() == Some(1));
         let is_constant = matches!(self.graph.node(weight).kind, NodeKind::Placeholder);
         let is_smaller = count(weight_fake).zip(count(x_fake)).is_none_or(|(weight, x)| weight < x);
-        let turn = if is_constant && !is_1x1 && is_smaller { weight } else { x };
-        let format = if x_fake.dim() == 5 { MemoryFormat::ChannelsLast3d } else { MemoryFormat::ChannelsLast };
-        let turned = self.copy_operand(id, turn, format)?;
-        if turn == weight {
-            self.constants.insert(turned);
+        let is_sequence = weight_fake.dim() == 3;
+        let turn = if is_sequence || is_constant && !is_1x1 && is_smaller { weight } else { x };
+        let order = [0].into_iter().chain(2..weight_fake.dim()).chain([1]);
+        let copy = self.copy_operand(id, turn, order.collect())?;
+        if turn == weight && is_constant {
+            self.constants.insert(copy);
         }
         Some(())
     }
 
-    /// Gives a call an operand in another format, which is made once.
-    fn copy_operand(&mut self, id: NodeId, operand: NodeId, format: MemoryFormat) -> Option<NodeId> {
-        let copy = match self.copies.get(&(operand, format)) {
-            Some(&copy) => copy,
-            None => {
-                let mut b = Builder::new(self.graph, self.env, self.registry).before(id);
-                let kwargs = [("memory_format", Argument::MemoryFormat(format))];
-                let copy = b.call_kw("clone", (operand,), &kwargs).ok()?;
-                self.copies.insert((operand, format), copy);
-                copy
+    /// Gives a call an operand with its dimensions in this order in memory, which is made once; the copy.
+    fn copy_operand(&mut self, id: NodeId, operand: NodeId, order: Vec<usize>) -> Option<NodeId> {
+        let (copy, back) = match self.copies.entry((operand, order)) {
+            Entry::Occupied(made) => *made.get(),
+            Entry::Vacant(entry) => {
+                let b = Builder::new(self.graph, self.env, self.registry).before(id);
+                let made = copy_in_order(b, operand, &entry.key().1)?;
+                *entry.insert(made)
             }
         };
-        self.replace_inputs(id, &|n| if n == operand { copy } else { n });
+        self.replace_inputs(id, &|n| if n == operand { back } else { n });
         Some(copy)
     }
 
@@ -161,22 +163,10 @@ impl Pass<'_> {
         }
         let recorded = self.recorded.get(&id)?.as_tensor()?;
         let order = dense_order(recorded)?;
-        let mut inverse = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i as i64);
-        let order: Vec<i64> = order.into_iter().map(|d| d as i64).collect();
-        let is_turned = order.iter().enumerate().any(|(i, &d)| d != i as i64);
         let wanted = recorded.clone();
-        let mut b = Builder::new(self.graph, self.env, self.registry).before(before);
-        let mut restored = id;
-        if is_turned {
-            restored = b.call("permute", (restored, order)).ok()?;
-        }
-        let kwargs = [("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))];
-        restored = b.call_kw("clone", (restored,), &kwargs).ok()?;
-        if is_turned {
-            restored = b.call("permute", (restored, inverse)).ok()?;
-        }
-        let strides = b.fake(restored).ok()?.strides.clone();
+        let b = Builder::new(self.graph, self.env, self.registry).before(before);
+        let (_, restored) = copy_in_order(b, id, &order)?;
+        let strides = &self.graph.node(restored).val()?.as_tensor()?.strides;
         let mut steps = strides.iter().zip(&wanted.strides).zip(&wanted.sizes);
         if steps.any(|((is, should), size)| is != should && size.as_int() != Some(1)) {
             return None;
@@ -192,6 +182,19 @@ impl Pass<'_> {
         let kwargs: Kwargs = node.kwargs.map_nodes(&mut map);
         self.graph.set_args(id, args, kwargs);
     }
+}
+
+/// Copies a tensor with its dimensions in this order in memory: the copy, and what has the tensor's sizes.
+fn copy_in_order(mut b: Builder<'_>, x: NodeId, order: &[usize]) -> Option<(NodeId, NodeId)> {
+    let is_turned = order.iter().enumerate().any(|(i, &d)| d != i);
+    let axes: Vec<i64> = order.iter().map(|&d| d as i64).collect();
+    let turned = if is_turned { b.call("permute", (x, axes)).ok()? } else { x };
+    let kwargs = [("memory_format", Argument::MemoryFormat(MemoryFormat::Contiguous))];
+    let copy = b.call_kw("clone", (turned,), &kwargs).ok()?;
+    let mut inverse = vec![0i64; order.len()];
+    order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i as i64);
+    let back = if is_turned { b.call("permute", (copy, inverse)).ok()? } else { copy };
+    Some((copy, back))
 }
 
 /// The dimensions of a dense tensor from the outermost to the innermost.
@@ -211,7 +214,7 @@ fn dense_order(t: &Fake) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// Whether a call is faster over channels-last images, and has none.
+/// Whether a call is faster where channels are neighbors in memory, and they are not.
 fn prefers(graph: &Graph, env: &ShapeEnv, id: NodeId, op: &Op) -> bool {
     let Some(OperandStrides::ChannelsLast(is_faster)) = op.def().map(|def| def.operand_strides) else { return false };
     let (node, cx) = (graph.node(id), MetaCx::new(env));

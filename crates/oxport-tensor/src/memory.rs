@@ -10,7 +10,7 @@
 //! that is made within [`Pool::install`], whatever code makes them. Elsewhere nothing is bounded, but still refused
 //! rather than fatal where the system has no memory.
 
-use crate::team::{self, Team};
+use crate::team::{self, Team, Waiting};
 use crate::{Error, Result, parallel, scoped};
 use std::cell::Cell;
 use std::fmt;
@@ -27,7 +27,7 @@ thread_local! {
 /// Threads that help their callers, with the maximum size of one buffer. What is run is run on the caller's thread; of
 /// several callers at a time, the first ones have the helpers.
 pub struct Pool {
-    helpers: Option<rayon::ThreadPool>,
+    helpers: Option<(rayon::ThreadPool, Arc<Waiting>)>,
     threads: usize,
     max_buffer_bytes: usize,
 }
@@ -50,13 +50,18 @@ impl Pool {
                 .build()
                 .map_err(|e| Error::memory(format!("cannot start threads: {e}")))
         };
-        let helpers = if threads > 1 { Some(start()?) } else { None };
+        let helpers = if threads > 1 { Some((start()?, Arc::new(Waiting::new()))) } else { None };
         Ok(Pool { helpers, threads, max_buffer_bytes })
     }
     /// Runs `f` on the current thread; what it runs in parallel it shares with the helpers.
     pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
-        let Some(helpers) = &self.helpers else { return self.alone(f) };
-        let start = |team: Arc<Team>| helpers.spawn(move || team.help());
+        let Some((helpers, waiting)) = &self.helpers else { return self.alone(f) };
+        let start = |team: Arc<Team>| {
+            if waiting.lend(team) {
+                let waiting = waiting.clone();
+                helpers.spawn(move || waiting.help());
+            }
+        };
         scoped::with(&BOUND, self.max_buffer_bytes, || team::with(self.threads, &start, f))
     }
     /// Runs `f` on the current thread alone, within the pool's bound.

@@ -14,8 +14,10 @@
 //! panic in a task ends the job, and goes on in the caller.
 
 mod sync;
+mod waiting;
 
 use self::sync::{AWAKE, AtomicBool, AtomicUsize, Condvar, Mutex, Shared, no, pause, zero};
+pub(crate) use self::waiting::Waiting;
 use crate::parallel;
 use std::any::Any;
 use std::cell::{Cell, OnceCell};

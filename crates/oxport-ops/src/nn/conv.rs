@@ -280,8 +280,25 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
         sizes.push(size);
     }
     let out = fresh(s.x, dtype, sizes);
-    let last = batched && n > 1 && (prefers_channels_last(cx, s.x) || prefers_channels_last(cx, s.weight));
-    one(if last { Fake { strides: channels_last_strides(&out.sizes), ..out } } else { out })
+    // A sequence is an image of one row, which is made contiguous first: its weight alone decides.
+    let last = match n {
+        1 => prefers_channels_last(cx, &as_image(s.weight)),
+        _ => batched && (prefers_channels_last(cx, s.x) || prefers_channels_last(cx, s.weight)),
+    };
+    let strides = match (last, batched) {
+        (false, _) => out.strides,
+        (true, true) => channels_last_strides(&out.sizes),
+        (true, false) => [Expr::from(1i64), out.sizes[0].clone()].into_iter().collect(),
+    };
+    one(Fake { strides, ..out })
+}
+
+/// A tensor of sequences as images of one row.
+fn as_image(t: &Fake) -> Fake {
+    let [mut sizes, mut strides] = [&t.sizes, &t.strides].map(|dims| dims.to_vec());
+    sizes.insert(2, Expr::from(1i64));
+    strides.insert(2, &t.sizes[2] * &t.strides[2]);
+    Fake { sizes: sizes.into(), strides: strides.into(), ..t.clone() }
 }
 
 /// Whether the kernel is faster over channels that are neighbors: there are enough of them to fill registers.
@@ -292,8 +309,8 @@ fn is_faster_channels_last(args: &MetaArgs<'_>) -> Result<bool> {
     let (Some(weight), Some(groups)) = (weight, s.groups.as_int()) else { return Ok(false) };
     let options = ConvOptions { groups, transposed: s.transposed, ..Default::default() };
     let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_none_or(|size| size > 1));
-    let is_image = s.x.dim() == n + 2 && n > 1 && is_plane;
-    Ok(is_image && options.is_faster_over_pixels(&weight) && matches!(s.x.dtype, DType::F32 | DType::F64))
+    let is_batched = s.x.dim() == n + 2;
+    Ok(is_batched && is_plane && options.is_faster_over_pixels(&weight) && matches!(s.x.dtype, DType::F32 | DType::F64))
 }
 
 /// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an

@@ -8,10 +8,10 @@ use super::norm::{parameter_dtype, statistics};
 use crate::support::checks::{agree, fresh, fresh_in_format};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::rows::{LANES, combined, sum};
+use crate::support::rows::{LANES, combine_rows, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::parallel::for_chunks;
+use oxport_tensor::parallel::{for_chunks, threads};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Tensor, TensorMut};
 
@@ -143,6 +143,9 @@ fn group_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 /// Elements of a task, about; fewer of two are not worth another thread.
 const TASK: usize = 1 << 14;
 
+/// Neighboring channels of a task at most, about: the lanes of so many stay in the first cache.
+const MOST_CHANNELS: usize = 256;
+
 /// A norm of images whose pixels lie side by side in each channel, or whose channels do in each pixel.
 struct Norm<T> {
     channels: usize,
@@ -162,8 +165,9 @@ impl<T: Compute> Norm<T> {
         }
         let images = x.len() / image;
         let mut stats = vec![(T::zero(), T::zero()); images * groups];
-        // A task takes whole groups: so many that channels fill a register.
-        let together = (1..=groups).find(|n| groups % n == 0 && n * members >= LANES).unwrap_or(groups);
+        // A task takes whole groups, and of neighboring channels many, so that it reads long pieces of memory.
+        let least = if self.is_last { channels.div_ceil(threads()).clamp(LANES, MOST_CHANNELS) } else { LANES };
+        let together = (1..=groups).find(|n| groups % n == 0 && n * members >= least).unwrap_or(groups);
         let per_task = (TASK / (together * members * pixels)).max(1);
         for_chunks(&mut stats, together, per_task, |i, stats| {
             let (n, first) = (i * together / groups, i * together % groups * members);
@@ -229,40 +233,16 @@ impl<T: Compute> Norm<T> {
             let rows = x[first * self.pixels..].chunks_exact(self.pixels);
             return rows.zip(means.iter().zip(sums)).for_each(|(row, (&mean, y))| *y = sum(row, |x| f(x, mean)));
         }
-        for (i, (means, sums)) in means.chunks(LANES).zip(sums.chunks_mut(LANES)).enumerate() {
-            let (x, len) = (&x[first + i * LANES..], sums.len());
-            let mut mean = [T::zero(); LANES];
-            mean[..len].copy_from_slice(means);
-            let lanes = if len == LANES {
-                let pixel = |p: usize| *x[p * self.channels..].first_chunk().expect("law: a pixel has all channels");
-                lanes(self.pixels, pixel, |x, c| f(x, mean[c]))
-            } else {
-                let pixel = |p: usize| {
-                    let mut pixel = [T::zero(); LANES];
-                    pixel[..len].copy_from_slice(&x[p * self.channels..][..len]);
-                    pixel
-                };
-                lanes(self.pixels, pixel, |x, c| f(x, mean[c]))
-            };
-            sums.copy_from_slice(&lanes[..len]);
-        }
-    }
-}
-
-/// The sums over pixels of `f(x, c)` for a register of channels, each in the order of [`sum`].
-#[inline(always)]
-fn lanes<T: Compute>(pixels: usize, pixel: impl Fn(usize) -> [T; LANES], f: impl Fn(T, usize) -> T) -> [T; LANES] {
-    let mut acc = [[T::zero(); LANES]; LANES];
-    let add = |first: usize, acc: &mut [[T; LANES]]| {
-        for (p, acc) in acc.iter_mut().enumerate() {
-            let x = pixel(first + p);
-            for c in 0..LANES {
-                acc[c] += f(x[c], c);
+        // The lanes of all channels, so that pixels are read once, from end to end.
+        let width = means.len();
+        let mut lanes = vec![T::zero(); LANES * width];
+        for pixels in x.chunks(LANES * self.channels) {
+            for (lane, pixel) in lanes.chunks_exact_mut(width).zip(pixels.chunks_exact(self.channels)) {
+                let elements = pixel[first..].iter().zip(means);
+                lane.iter_mut().zip(elements).for_each(|(sum, (&x, &mean))| *sum += f(x, mean));
             }
         }
-    };
-    let whole = pixels - pixels % LANES;
-    (0..whole).step_by(LANES).for_each(|first| add(first, &mut acc));
-    add(whole, &mut acc[..pixels - whole]);
-    combined(acc, |a, b| std::array::from_fn(|c| a[c] + b[c]))
+        combine_rows(&mut lanes, width, |a, b| a + b);
+        sums.copy_from_slice(&lanes[..width]);
+    }
 }

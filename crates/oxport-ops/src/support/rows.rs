@@ -43,6 +43,17 @@ pub fn combined<A: Copy>(mut acc: [A; LANES], combine: impl Fn(A, A) -> A) -> A 
     acc[0]
 }
 
+/// As [`combined`], for several rows at once: lane `i` of row `j` is `lanes[i*width + j]`, and its result goes to `j`.
+#[inline(always)]
+pub fn combine_rows<A: Copy>(lanes: &mut [A], width: usize, combine: impl Fn(A, A) -> A) {
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = lanes.split_at_mut(half * width);
+        low.iter_mut().zip(high).for_each(|(a, &mut b)| *a = combine(*a, b));
+        half /= 2;
+    }
+}
+
 /// As [`combined`], of lanes that a long loop has made: without the box, the compiler keeps them in pairs all along, as
 /// they are combined in the end, and not in one register.
 #[inline(always)]

@@ -6,7 +6,11 @@ use super::depthwise::{Shared, spread};
 use super::grouped::by_registers;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
+use crate::parallel;
 use std::ops::Range;
+
+/// Where there are fewer rows for each thread, threads share channels: the rows are too few to be shared evenly.
+const ROWS_PER_THREAD: usize = 4;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.
@@ -34,14 +38,21 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], activation };
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
-    spread(g.batch * depth * height, width * g.taps() * channels, |i| {
+    let count = g.batch * depth * height;
+    // Channels in whole registers.
+    let registers = padded / kernels.lanes;
+    let parts = if count < ROWS_PER_THREAD * parallel::threads() { parallel::threads().min(registers) } else { 1 };
+    spread(count * parts, width * g.taps() * channels / parts, |i| {
+        let (part, i) = (i / count, i % count);
+        let [from, to] = [part, part + 1].map(|part| (part * registers / parts * kernels.lanes).min(channels));
         let place = [i / (depth * height), i / height % depth, i % height];
-        let at = place[0] * yn + (place[1] * height + place[2]) * width * yp;
-        // SAFETY: rows of the output are each this task's own (checked by `convolve`), with room for its channels.
+        let at = place[0] * yn + (place[1] * height + place[2]) * width * yp + from;
+        // SAFETY: parts of rows of the output are each this task's own (checked by `convolve`), with room for these
+        // channels.
         unsafe {
-            shared.row(conv.after, at, [width, yp, channels], activation.is_some(), |y, step| match line {
-                Some(f) => rows.line(f, place, width, y, step),
-                None => rows.windows(&windows, place, y, step),
+            shared.row(conv.after, at, [width, yp, to - from], activation.is_some(), |y, step| match line {
+                Some(f) => rows.line(f, place, from..to, width, y, step),
+                None => rows.windows(&windows, place, from..to, y, step),
             });
         }
     });
@@ -69,20 +80,29 @@ struct Rows<'a, T: Multiply> {
 }
 
 impl<T: Multiply> Rows<'_, T> {
-    /// Row `[image, depth, height]` of an output of such a width, by the kernel of whole rows.
+    /// Some channels of row `[image, depth, height]` of an output of such a width, by the kernel of whole rows; the
+    /// first one begins a register.
     ///
     /// # Safety
     /// At `y`, and every `y_stride` numbers on for all columns, is room for the channels.
-    unsafe fn line(&self, f: LineFn<T::Acc>, [n, d, h]: [usize; 3], columns: usize, y: *mut T::Acc, y_stride: usize) {
+    unsafe fn line(
+        &self,
+        f: LineFn<T::Acc>,
+        [n, d, h]: [usize; 3],
+        channels: Range<usize>,
+        columns: usize,
+        y: *mut T::Acc,
+        y_stride: usize,
+    ) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
-        let ([_, tall, _], [_, _, width], channels) = (g.kernel, g.input, g.out_channels);
+        let ([_, tall, _], [_, _, width]) = (g.kernel, g.input);
         let mut rows = [std::ptr::null(); 7];
         for (t, row) in rows.iter_mut().enumerate().take(tall) {
             if let (Some(z), Some(y)) = (inside(g, 0, d, 0), inside(g, 1, h, t))
                 && width > 0
             {
-                let at = n * sn + z * sd + y * sh;
-                assert!(at + (width - 1) * sw + channels <= self.x.len(), "law: taps are within the input");
+                let at = n * sn + z * sd + y * sh + channels.start;
+                assert!(at + (width - 1) * sw + channels.len() <= self.x.len(), "law: taps are within the input");
                 *row = self.x[at..].as_ptr();
             }
         }
@@ -95,9 +115,9 @@ impl<T: Multiply> Rows<'_, T> {
                 width,
                 padding: g.padding[2],
                 columns,
-                channels,
-                factors: self.factors.as_ptr(),
-                start: self.start.as_ptr(),
+                channels: channels.len(),
+                factors: self.factors[channels.start * g.taps()..].as_ptr(),
+                start: self.start[channels.start..].as_ptr(),
                 zeros: self.zeros.as_ptr(),
                 activation: self.activation,
                 y,
@@ -110,9 +130,16 @@ impl<T: Multiply> Rows<'_, T> {
     ///
     /// # Safety
     /// As of [`line`](Rows::line).
-    unsafe fn windows(&self, windows: &Windows, [n, d, h]: [usize; 3], y: *mut T::Acc, y_stride: usize) {
+    unsafe fn windows(
+        &self,
+        windows: &Windows,
+        [n, d, h]: [usize; 3],
+        channels: Range<usize>,
+        y: *mut T::Acc,
+        y_stride: usize,
+    ) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
-        let (channels, last) = (g.out_channels, self.x.len().checked_sub(g.out_channels));
+        let last = self.x.len().checked_sub(channels.end);
         let mut offsets = vec![ZEROS; windows.taps.len()];
         for run in &windows.runs {
             // All offsets are from the first element of the input; the windows of a run are a step apart.
@@ -130,13 +157,13 @@ impl<T: Multiply> Rows<'_, T> {
             // the start have whole registers for all of them; the output is the caller's promise.
             unsafe {
                 (T::Acc::kernels().depthwise)(&Pixels {
-                    x: self.x.as_ptr(),
+                    x: self.x[channels.start..].as_ptr(),
                     offsets: &offsets,
                     step,
                     pixels: run.len(),
-                    channels,
-                    factors: self.factors.as_ptr(),
-                    start: self.start.as_ptr(),
+                    channels: channels.len(),
+                    factors: self.factors[channels.start * g.taps()..].as_ptr(),
+                    start: self.start[channels.start..].as_ptr(),
                     y: y.add(run.start * y_stride),
                     y_stride,
                 });

@@ -179,7 +179,9 @@ impl PackedKernel {
         let channels = |n: usize| i64::try_from(n.saturating_mul(groups)).unwrap_or(i64::MAX);
         // An input that the kernel fits; packing does not ask for more.
         let input = [1, if options.transposed { weight.sizes()[0] } else { channels(sizes[1]) }];
-        let input: Vec<i64> = input.into_iter().chain(weight.sizes()[2..].iter().copied()).collect();
+        let dilation = |d: usize| options.dilation.get(d).or(options.dilation.first()).copied().unwrap_or(1);
+        let reach = |(d, &size): (usize, &i64)| (size - 1).saturating_mul(dilation(d)).saturating_add(1);
+        let input: Vec<i64> = input.into_iter().chain(weight.sizes()[2..].iter().enumerate().map(reach)).collect();
         let options = ConvOptions { padding: &[0], output_padding: &[0], ..*options };
         let Ok(geometry) = options.geometry(&input, weight.sizes()) else { return Ok(None) };
         if geometry.output().is_none() {
@@ -334,6 +336,18 @@ mod tests {
             assert_eq!(y, TWO);
         }
     }
+
+    #[test]
+    fn weights_are_packed_for_any_dilation() {
+        let w = tensor(&[16, 16, 3, 3]);
+        for dilation in [&[1][..], &[2], &[1, 3]] {
+            for (form, transposed) in [(Form::Planes, false), (Form::Pixels, false), (Form::Pixels, true)] {
+                let options = ConvOptions { dilation, transposed, ..Default::default() };
+                assert!(matches!(PackedKernel::of_constant(&w, form, &options), Ok(Some(_))), "{form:?} {options:?}");
+            }
+        }
+    }
+
     const ONE: [f32; 6] = [-34.0, 3.0, -45.0, -23.0, 22.0, 7.0];
     const TWO: [f32; 28] = [
         28.0, -30.0, 12.0, 11.0, 22.0, -33.0, -6.0, -10.0, -23.0, -3.0, 28.0, -21.0, -2.0, 15.0, 31.0, -15.0, -19.0,

@@ -5,7 +5,7 @@ use super::grid::{Grid, TASK_PANELS};
 use super::kernel::Kernels;
 use super::pack::{Cols, PanelsRef, Rows, Side, Source, pack_panel, slices};
 use super::part::Part;
-use super::runs::{Block, Left, TilesOf};
+use super::runs::{Block, Left, PanelPart, TilesOf, pack_runs};
 use super::tile::TileOut;
 use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
@@ -23,10 +23,13 @@ const BLOCK_PANELS: usize = 20;
 const FINISHED: usize = 1 << 16;
 /// Bytes of C that do not stay in the L2 cache.
 const FAR: usize = 1 << 20;
-/// A is packed in runs of rows of about this many elements.
+/// A is packed in runs of rows of at most about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
-/// The same where the product has few columns.
-const PACKED_FOR_FEW: usize = 1 << 18;
+/// The same for each thread where that costs nothing, so that they are read while they are in the L2 cache.
+const PACKED_NEAR: usize = 1 << 18;
+/// Columns for which runs of rows are packed, as whole rows always are: so many read them faster so than where they
+/// lie, by more than packing costs.
+const PACKED_RUNS: usize = 384;
 /// Bytes from a row of B to the next at most, where B is read in place: panels share few sets of the L1 cache else.
 const ROW_IN_PLACE: usize = 512;
 /// Rows so many bytes apart, or a multiple of it, lie in one set of the L1 cache, and so many rows at most stay there.
@@ -167,16 +170,30 @@ impl<T: Multiply> One<'_, T> {
         if planes::run(self, threads) || narrow::run(self, threads) {
             return;
         }
-        // Few columns read packed rows only once: so few rows at a time that they stay in the caches.
-        let few = self.n <= TASK_PANELS * T::Acc::kernels().cols();
-        let at_once = if few { PACKED_FOR_FEW * threads } else { PACKED_ROWS };
-        let rows_at_once = (at_once / self.k.max(1)).max(256);
-        if self.m <= rows_at_once || !matches!(self.a, Operand::Strided(..)) {
-            return self.rows(0..self.m, threads);
+        let rows = T::Acc::kernels().rows;
+        let (at_once, least) = match self.reads_rows_soon() {
+            true => (PACKED_NEAR * threads, BLOCK_PANELS * threads),
+            false => (PACKED_ROWS, BLOCK_PANELS),
+        };
+        let most = if self.packs_rows() { (at_once / (self.k * rows).max(1)).max(least) } else { usize::MAX };
+        for panels in cut(0..self.m.div_ceil(rows), most) {
+            self.rows(panels.start * rows..self.m.min(panels.end * rows), threads);
         }
-        for i in (0..self.m).step_by(rows_at_once) {
-            self.rows(i..self.m.min(i + rows_at_once), threads);
+    }
+
+    /// Whether rows are packed: runs where there are columns enough to gain from it.
+    fn packs_rows(&self) -> bool {
+        match self.a {
+            Operand::Strided(..) => true,
+            Operand::Runs(..) => self.n >= PACKED_RUNS,
+            Operand::Packed(_) | Operand::Columns(..) => false,
         }
+    }
+
+    /// Whether it costs nothing to pack a few rows at a time: columns are packed already, or are so few that they read
+    /// packed rows only once.
+    fn reads_rows_soon(&self) -> bool {
+        matches!(self.b, Operand::Packed(_)) || self.n <= TASK_PANELS * T::Acc::kernels().cols()
     }
 
     /// The product for some rows: packs A, then runs the tasks.
@@ -186,40 +203,21 @@ impl<T: Multiply> One<'_, T> {
         let mut scratch;
         let a = match self.a {
             Operand::Packed(PanelsRef::Wide(x)) => Left::Packed(x),
-            Operand::Runs(x, i) => Left::Runs(x, i),
-            Operand::Columns(..) | Operand::Packed(PanelsRef::Narrow(_)) => {
-                unreachable!("law: columns and narrow panels are a right operand")
-            }
-            Operand::Strided(x, (at, rs, cs)) => {
+            Operand::Packed(PanelsRef::Narrow(_)) => unreachable!("law: narrow panels are a right operand"),
+            _ if self.packs_rows() => {
                 scratch = Scratch::take::<T::Acc>(range.len() * self.k);
                 let out = scratch.slice::<T::Acc>(range.len() * self.k);
-                let mut jobs = Vec::new();
-                let mut rest = &mut *out;
-                for (k0, kc) in slices::<T::Acc>(self.k) {
-                    for i in 0..rows.panels {
-                        let (panel, tail) = rest.split_at_mut(kc * rows.len(i));
-                        jobs.push((k0, kc, i, panel));
-                        rest = tail;
-                    }
-                }
-                let pack = |(k0, kc, i, panel): (usize, usize, usize, &mut [T::Acc])| {
-                    let first = at + (range.start + rows.start(i)) * rs + k0 * cs;
-                    let source = Source { data: &x[first..], major: rs, k: cs };
-                    pack_panel(kernels, source, rows.len(i), kc, panel, rows.len(i));
-                };
-                if threads > 1 {
-                    parallel::for_each(jobs, pack);
-                } else {
-                    jobs.into_iter().for_each(pack);
-                }
+                self.pack_rows(&range, rows, out, threads);
                 Left::Packed(out)
             }
+            Operand::Runs(x, i) => Left::Runs(x, i),
+            Operand::Strided(..) | Operand::Columns(..) => unreachable!("law: columns are a right operand"),
         };
         let is_packed = matches!(self.b, Operand::Packed(_));
         let grid = match is_packed {
             true => {
-                let columns = self.n * self.k;
-                Grid::of_packed([rows.panels, cols.panels], threads, range.len() * columns, columns * size_of::<T>())
+                let bytes = [range.len() * (self.k + self.n), self.n * self.k].map(|n| n * size_of::<T>());
+                Grid::of_packed([rows.panels, cols.panels], threads, range.len() * self.n * self.k, bytes)
             }
             false => Grid::new(rows.panels, cols.panels, threads),
         };
@@ -231,6 +229,36 @@ impl<T: Multiply> One<'_, T> {
             parallel::for_single_tasks(grid.len(), &task);
         } else {
             (0..grid.len()).for_each(task);
+        }
+    }
+
+    /// Packs rows of A as [`Rows`] says.
+    fn pack_rows(&self, range: &Range<usize>, rows: Rows, out: &mut [T::Acc], threads: usize) {
+        let kernels = T::Acc::kernels();
+        let mut panels: Vec<_> = (0..rows.panels).map(|i| (i, SmallVec::<[PanelPart<'_, T::Acc>; 4]>::new())).collect();
+        let mut rest = out;
+        for (k0, kc) in slices::<T::Acc>(self.k) {
+            for (i, parts) in &mut panels {
+                let (part, tail) = rest.split_at_mut(kc * rows.len(*i));
+                parts.push((k0, kc, part));
+                rest = tail;
+            }
+        }
+        let pack = |(i, parts): (usize, SmallVec<[PanelPart<'_, T::Acc>; 4]>)| {
+            let (first, members) = (range.start + rows.start(i), rows.len(i));
+            match self.a {
+                Operand::Strided(x, (at, rs, cs)) => parts.into_iter().for_each(|(k0, kc, panel)| {
+                    let source = Source { data: &x[at + first * rs + k0 * cs..], major: rs, k: cs };
+                    pack_panel(kernels, source, members, kc, panel, members);
+                }),
+                Operand::Runs(x, batch) => pack_runs(x, batch, first..first + members, parts),
+                Operand::Packed(_) | Operand::Columns(..) => {}
+            }
+        };
+        if threads > 1 {
+            parallel::for_each(panels, pack);
+        } else {
+            panels.into_iter().for_each(pack);
         }
     }
 

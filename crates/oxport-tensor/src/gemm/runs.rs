@@ -10,7 +10,7 @@
 use super::Compute;
 use super::kernel::Kernels;
 use super::lane::Lane;
-use super::pack::{Rows, slices};
+use super::pack::{Rows, Source, pack_panel, slices};
 use super::tile::{TileOut, prefetch_tile, store_tile};
 use std::ops::Range;
 
@@ -237,6 +237,43 @@ pub(super) fn segments((k0, kc): (usize, usize), len: usize) -> impl Iterator<It
         at += part.len;
         Some(part)
     })
+}
+
+/// A slice `(k0, kc)` of a panel, and where it goes.
+pub(super) type PanelPart<'a, T> = (usize, usize, &'a mut [T]);
+
+/// Packs some rows of runs as a panel, slice by slice, as [`pack_panel`] packs those of a matrix.
+pub(super) fn pack_runs<'a, T: Compute>(
+    runs: &dyn Runs<T>,
+    batch: usize,
+    rows: Range<usize>,
+    parts: impl IntoIterator<Item = PanelPart<'a, T>>,
+) {
+    let (data, count, members) = (runs.data(), runs.count(), rows.len());
+    let mut places = vec![ZEROS; members * count];
+    runs.places(batch, rows, &mut places);
+    for (k0, kc, mut panel) in parts {
+        for Segment { run, from, len } in segments((k0, kc), runs.run_len()) {
+            let out = panel.split_off_mut(..len * members).expect("law: a panel has all members of a slice");
+            let place = |row: usize| places[row * count + run];
+            let step = if members > 1 { place(1).checked_sub(place(0)) } else { Some(0) };
+            let is_even = |step: usize| (1..members).all(|i| place(i).checked_sub(place(i - 1)) == Some(step));
+            match step.filter(|&step| place(members - 1) != ZEROS && is_even(step)) {
+                Some(major) => {
+                    let source = Source { data: &data[place(0) + from..], major, k: 1 };
+                    pack_panel(T::kernels(), source, members, len, out, members);
+                }
+                None => {
+                    for i in 0..members {
+                        let row = if place(i) == ZEROS { None } else { Some(&data[place(i) + from..][..len]) };
+                        for (p, member) in out.iter_mut().skip(i).step_by(members).enumerate() {
+                            *member = row.map_or(T::ZERO, |row| row[p]);
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A tile of C: see [`RunsMicro`](super::kernel::RunsMicro).

@@ -275,9 +275,12 @@ impl Runs<f32> for Cut<'_> {
 fn runs_are_a_matrix() {
     let noise = |n: usize, by: usize| (0..n).map(|i| ((i * by + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
     let sizes: &[(usize, usize, usize, usize, usize)] = if cfg!(miri) {
-        &[(3, 19, 2, 3, 5), (1, 3, 1, 1, 390)]
+        &[(3, 19, 2, 3, 5), (1, 3, 1, 1, 390), (2, 384, 1, 2, 2)]
     } else {
         &[
+            // So many columns that rows are packed, a part of them at a time.
+            (29, 400, 3, 4, 7),
+            (301, 384, 2, 3, 350),
             (1, 40, 3, 4, 7),
             (13, 33, 1, 1, 50),
             (29, 70, 9, 9, 64),

@@ -160,3 +160,24 @@ fn of_two_callers_each_goes_on() {
         helper.join().unwrap();
     });
 }
+
+/// A helper that waits takes the next call's team, or leaves before it is lent: nobody waits for a helper that is gone.
+#[test]
+fn helpers_wait_for_the_next_call() {
+    check(2, || {
+        let waiting = Arc::new(Waiting::new());
+        let threads = loom::sync::Mutex::new(Vec::new());
+        let start = |team| {
+            if waiting.lend(team) {
+                let waiting = waiting.clone();
+                threads.lock().unwrap().push(thread::spawn(move || waiting.help()));
+            }
+        };
+        for _ in 0..2 {
+            job(&Crew { threads: 2, start: &start, team: OnceCell::new() }, 2, 1);
+        }
+        threads.into_inner().unwrap().into_iter().for_each(|thread| thread.join().unwrap());
+        // Every team was taken: another one is the only one.
+        assert!(waiting.lend(Arc::new(Team::new(2))));
+    });
+}

@@ -5,10 +5,11 @@ use super::pixels::{average_pixels, greatest_pixels};
 use super::windows::{Axis, for_taps, for_windows};
 use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
-use crate::support::rows::{LANES, fold, for_out_rows, for_rows_and};
+use crate::support::rows::{LANES, combine_rows, fold, for_out_rows, for_rows_and};
 use oxport_ir::{Error, Result, ensure};
 use oxport_tensor::simd::vectorize;
-use oxport_tensor::{DType, Element, Tensor, TensorMut, filled, parallel};
+use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
+use std::ops::Range;
 
 macro_rules! pooled {
     ($dtype:expr, |$T:ident| $body:expr) => {
@@ -96,12 +97,16 @@ pub(super) fn average(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usi
         let volume: usize = axes.iter().map(|a| a.windows.len()).product();
         let mut nothing = vec![(); out.len().checked_div(volume).unwrap_or(0)];
         let whole = is_whole(axes);
-        let runs = Run::of(&axes[2]);
+        let (runs, parts) = (Run::of(&axes[2]), parts(size));
         for_rows_and(x, size, out, volume, &mut nothing, |_, x, out, ()| {
             vectorize(
                 #[inline(always)]
                 || match whole {
-                    true => out[0] = fold(x, T::default(), add, add).divided(divisor.unwrap_or(windows_size(axes))),
+                    true => {
+                        let sums = parts.iter().map(|part| fold(&x[part.clone()], T::default(), add, add));
+                        let sum = sums.reduce(add).unwrap_or_default();
+                        out[0] = sum.divided(divisor.unwrap_or(windows_size(axes)));
+                    }
                     false => avg_plane(x, axes, &runs, divisor, out),
                 },
             )
@@ -119,46 +124,56 @@ fn is_whole(axes: &[Axis; 3]) -> bool {
     axes.iter().all(|a| a.step == 1 && a.windows.len() == 1 && a.reach() == a.input)
 }
 
-/// As [`average`] of whole planes, of an input whose channels are neighbors: sums in the order of [`fold`], pixel by
-/// pixel for some channels at once.
+/// The parts of a plane of so many pixels, each of which is summed as [`fold`] sums a row; then their sums are added
+/// one after the other.
+fn parts(pixels: usize) -> Vec<Range<usize>> {
+    const LEAST_PIXELS: usize = 64;
+    const MOST_PARTS: usize = 16;
+    let count = 1 << (pixels / LEAST_PIXELS).clamp(1, MOST_PARTS).ilog2();
+    (0..count).map(|i| i * pixels / count..(i + 1) * pixels / count).collect()
+}
+
+/// As [`average`] of whole planes, of an input whose channels are neighbors: sums pixel by pixel for some channels at
+/// once. A thread sums parts of neighboring pixels, which it is likely to have made itself.
 fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
     let (channels, pixels) = (x.sizes()[1] as usize, axes.iter().map(|a| a.input).product::<usize>());
     let divisor = divisor.unwrap_or_else(|| windows_size(axes));
     let x = x.view(|l| l.permute(&pixel_order(n)))?;
-    let images = x.sizes()[0] as usize;
-    let width = width_of_tasks(channels, parallel::threads().div_ceil(images));
+    let (images, parts) = (x.sizes()[0] as usize, parts(pixels));
     pooled!(x.dtype(), |T| {
         let x = Dense::<T>::of(&x)?;
+        let mut sums = filled(T::default(), images * parts.len() * channels)?;
+        for_out_rows(&mut sums, channels, pixels / parts.len() * channels, |i, out| {
+            let (image, part) = (i / parts.len(), &parts[i % parts.len()]);
+            let x = &x[(image * pixels + part.start) * channels..][..part.len() * channels];
+            vectorize(
+                #[inline(always)]
+                || sum_channels(x, out),
+            );
+        });
         fill(out, |out: &mut [T]| {
-            for_out_rows(out, width, pixels * width, |i, out| {
-                let (image, from) = (i * width / channels, i * width % channels);
-                vectorize(
-                    #[inline(always)]
-                    || sum_channels(&x[image * pixels * channels..][..pixels * channels], channels, from, out),
-                );
+            let sums = sums.chunks_exact(parts.len() * channels);
+            for (out, sums) in out.chunks_exact_mut(channels).zip(sums) {
+                out.copy_from_slice(&sums[..channels]);
+                for sums in sums[channels..].chunks_exact(channels) {
+                    out.iter_mut().zip(sums).for_each(|(y, &sum)| *y = y.plus(sum));
+                }
                 out.iter_mut().for_each(|y| *y = y.divided(divisor));
-            });
+            }
         })
     })
-}
-
-/// How many channels of an image a task sums, so that at least `parts` tasks share the image if its channels divide
-/// into equal parts of whole registers; else all of them.
-fn width_of_tasks(channels: usize, parts: usize) -> usize {
-    const REGISTER: usize = 8;
-    let parts = (parts.max(1)..=channels / REGISTER).find(|parts| channels.is_multiple_of(parts * REGISTER));
-    channels / parts.unwrap_or(1)
 }
 
 /// Channels whose sums, of all lanes, stay in the first cache.
 const BLOCK: usize = 256;
 
-/// The sums over all pixels of the channels from `first` on that `out` holds, each as [`fold`] sums a row.
+/// The sums of channels over all pixels, each as [`fold`] sums a row.
 #[inline(always)]
-fn sum_channels<T: Pooled>(x: &[T], channels: usize, first: usize, out: &mut [T]) {
-    let mut sums = vec![T::default(); LANES * BLOCK.min(out.len())];
+fn sum_channels<T: Pooled>(x: &[T], out: &mut [T]) {
+    let channels = out.len();
+    let mut sums = vec![T::default(); LANES * BLOCK.min(channels)];
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let (from, width) = (first + block * BLOCK, out.len());
+        let (from, width) = (block * BLOCK, out.len());
         let sums = &mut sums[..LANES * width];
         sums.fill(T::default());
         for pixels in x.chunks(channels * LANES) {
@@ -166,12 +181,7 @@ fn sum_channels<T: Pooled>(x: &[T], channels: usize, first: usize, out: &mut [T]
                 sums.iter_mut().zip(&pixel[from..]).for_each(|(sum, &x)| *sum = sum.plus(x));
             }
         }
-        let mut lanes = LANES / 2;
-        while lanes > 0 {
-            let (low, high) = sums.split_at_mut(lanes * width);
-            low.iter_mut().zip(high).for_each(|(sum, &mut x)| *sum = sum.plus(x));
-            lanes /= 2;
-        }
+        combine_rows(sums, width, add);
         out.copy_from_slice(&sums[..width]);
     }
 }
