@@ -2,7 +2,7 @@
 
 use crate::winograd::noise;
 use oxport::custom::Result;
-use oxport::{DType, Fake, Opt, PlanOptions, ProgramBuilder, Tensor, Toolchain, Value};
+use oxport::{DType, ExportedProgram, Fake, Opt, PlanOptions, ProgramBuilder, Tensor, Toolchain, Value};
 use oxport_ir::{Argument, NodeId};
 
 /// A sum of a sequence that lies column by column and one that lies row by row is laid out once, where rows are read.
@@ -23,21 +23,48 @@ fn sequences_are_laid_out_by_rows() {
     };
     let outputs = calls().expect("the calls are valid");
     let program = b.finish(&outputs).expect("a program");
+    // One operand is laid out by rows; two results are permuted, copied and permuted back.
+    assert_eq!(steps_of_layouts(&program, &[&[2, 8, 40], &[2, 40, 8]]), 1 + 2 * 3);
+}
+
+/// Convolutions of sequences, and what is added between them, are laid out by channels.
+#[test]
+fn sequences_are_laid_out_by_channels() {
+    let toolchain = Toolchain::standard();
+    let mut b = ProgramBuilder::new(toolchain.registry());
+    let sizes: [&[i64]; 3] = [&[2, 16, 40], &[16, 16, 3], &[16, 16, 1]];
+    let mut input = |i: usize| b.input(["x", "v", "w"][i], Fake::new(DType::F32, sizes[i].iter().map(|&n| n.into())));
+    let inputs: Vec<NodeId> = (0..3).map(|i| input(i).expect("an input")).collect();
+    let (x, v, w) = (inputs[0], inputs[1], inputs[2]);
+    let mut calls = || -> Result<[NodeId; 2]> {
+        let first = b.call("conv1d", (x, v, Argument::None, vec![1i64], vec![2i64], vec![2i64]))?;
+        let sum = b.call("add.Tensor", (x, first))?;
+        let last = b.call("conv1d", (sum, w))?;
+        Ok([sum, last])
+    };
+    let outputs = calls().expect("the calls are valid");
+    let program = b.finish(&outputs).expect("a program");
+    // Two weights and one operand of the sum are turned by three steps each; two results are copied.
+    assert_eq!(steps_of_layouts(&program, &sizes), 3 * 3 + 2);
+}
+
+/// How many steps more a plan has with layouts of its own; what it gives is the same, strides included.
+fn steps_of_layouts(program: &ExportedProgram, inputs: &[&[i64]]) -> usize {
+    let toolchain = Toolchain::standard();
     let run = |layout: bool| {
         let options = PlanOptions { threads: 1, layout, ..PlanOptions::default() };
-        let prepared = toolchain.prepare(&program, Opt::None).expect("it is prepared");
+        let prepared = toolchain.prepare(program, Opt::None).expect("it is prepared");
         let plan = toolchain.plan(&prepared, &options).expect("a plan");
-        let inputs = vec![Value::Tensor(noise(&[2, 8, 40], 0)), Value::Tensor(noise(&[2, 40, 8], 1))];
+        let inputs = inputs.iter().enumerate().map(|(i, sizes)| Value::Tensor(noise(sizes, i as i64))).collect();
         (plan.num_steps(), plan.run(inputs).expect("it runs").user)
     };
     let ((steps, plain), (more, laid_out)) = (run(false), run(true));
-    // One operand is laid out by rows; two results are permuted, copied and permuted back.
-    assert_eq!(more, steps + 1 + 2 * 3);
     for (a, b) in plain.iter().zip(&laid_out) {
         let (Value::Tensor(a), Value::Tensor(b)) = (a, b) else { panic!("tensors") };
         let bits = |t: &Tensor| t.to_vec::<f32>().expect("float32").iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!((a.strides(), bits(a)), (b.strides(), bits(b)));
     }
+    more - steps
 }
 
 /// A tensor of these sizes and strides as an input, what calls on it yield, and their strides.

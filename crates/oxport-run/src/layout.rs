@@ -49,8 +49,9 @@ struct Pass<'a> {
     recorded: HashMap<NodeId, Val>,
     /// Nodes by what has their elements in the recorded strides.
     restored: HashMap<NodeId, NodeId>,
-    /// Copies of operands by the order of their dimensions, and what has the operands' sizes.
-    copies: HashMap<(NodeId, Vec<usize>), (NodeId, NodeId)>,
+    /// What has the elements of an operand with its dimensions in another order in memory.
+    copies: HashMap<(NodeId, Vec<usize>), NodeId>,
+    /// The copies, which are made once if they are of constants.
     constants: HashSet<NodeId>,
 }
 
@@ -74,6 +75,11 @@ impl Pass<'_> {
         if prefers(self.graph, self.env, id, &op) {
             self.turn_operand(id)?;
             is_changed = true;
+        }
+        if is_changed {
+            for operand in self.left_behind(id, &op) {
+                self.copy_operand(id, operand, by_channels(self.graph.node(operand).val()?.as_tensor()?.dim()))?;
+            }
         }
         for operand in by_columns(self.graph, self.registry, id, &op) {
             self.copy_operand(id, operand, (0..3).collect())?;
@@ -99,26 +105,42 @@ impl Pass<'_> {
         let is_smaller = count(weight_fake).zip(count(x_fake)).is_none_or(|(weight, x)| weight < x);
         let is_sequence = weight_fake.dim() == 3;
         let turn = if is_sequence || is_constant && !is_1x1 && is_smaller { weight } else { x };
-        let order = [0].into_iter().chain(2..weight_fake.dim()).chain([1]);
-        let copy = self.copy_operand(id, turn, order.collect())?;
-        if turn == weight && is_constant {
-            self.constants.insert(copy);
-        }
-        Some(())
+        let order = by_channels(weight_fake.dim());
+        self.copy_operand(id, turn, order)
     }
 
-    /// Gives a call an operand with its dimensions in this order in memory, which is made once; the copy.
-    fn copy_operand(&mut self, id: NodeId, operand: NodeId, order: Vec<usize>) -> Option<NodeId> {
-        let (copy, back) = match self.copies.entry((operand, order)) {
+    /// Gives a call an operand with its dimensions in this order in memory, which is made once.
+    fn copy_operand(&mut self, id: NodeId, operand: NodeId, order: Vec<usize>) -> Option<()> {
+        let copy = match self.copies.entry((operand, order)) {
             Entry::Occupied(made) => *made.get(),
             Entry::Vacant(entry) => {
                 let b = Builder::new(self.graph, self.env, self.registry).before(id);
-                let made = copy_in_order(b, operand, &entry.key().1)?;
-                *entry.insert(made)
+                let (copy, operand) = copy_in_order(b, operand, &entry.key().1)?;
+                self.constants.insert(copy);
+                *entry.insert(operand)
             }
         };
-        self.replace_inputs(id, &|n| if n == operand { back } else { n });
-        Some(copy)
+        self.replace_inputs(id, &|n| if n == operand { copy } else { n });
+        Some(())
+    }
+
+    /// The operands of an elementwise call that lie as recorded where the pass has laid out others by channels: the
+    /// result would have the strides of the first one, and the next convolution copy it.
+    fn left_behind(&self, id: NodeId, op: &Op) -> Vec<NodeId> {
+        let fake = |id: NodeId| self.graph.node(id).val().and_then(Val::as_tensor);
+        let (Some(result), Some(Class::Pointwise)) = (fake(id), op.def().map(|def| def.work.class())) else {
+            return Vec::new();
+        };
+        let mut operands = Vec::new();
+        self.graph.node(id).for_each_input(&mut |n| operands.push(n));
+        let is_whole = |&n: &NodeId| result.dim() > 2 && fake(n).is_some_and(|t| t.sizes == result.sizes);
+        operands.retain(is_whole);
+        let is_turned = |t: &Fake| t.strides[1].as_int() == Some(1) && contiguous_strides(&t.sizes) != t.strides;
+        if !operands.iter().any(|n| self.recorded.contains_key(n) && fake(*n).is_some_and(is_turned)) {
+            return Vec::new();
+        }
+        operands.retain(|&n| fake(n).is_some_and(|t| contiguous_strides(&t.sizes) == t.strides));
+        operands
     }
 
     /// Infers the strides of a call's result anew.
@@ -182,6 +204,11 @@ impl Pass<'_> {
         let kwargs: Kwargs = node.kwargs.map_nodes(&mut map);
         self.graph.set_args(id, args, kwargs);
     }
+}
+
+/// The order of so many dimensions, batch and channels first, in which channels are neighbors.
+fn by_channels(dims: usize) -> Vec<usize> {
+    [0].into_iter().chain(2..dims).chain([1]).collect()
 }
 
 /// Copies a tensor with its dimensions in this order in memory: the copy, and what has the tensor's sizes.

@@ -9,8 +9,8 @@ use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
 use crate::parallel;
 use std::ops::Range;
 
-/// Where there are fewer rows for each thread, threads share channels: the rows are too few to be shared evenly.
-const ROWS_PER_THREAD: usize = 4;
+/// Where there are fewer rows for each thread, as of sequences, threads share channels.
+const ROWS_PER_THREAD: usize = 2;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.

@@ -216,8 +216,8 @@ impl<T: Multiply> One<'_, T> {
         let is_packed = matches!(self.b, Operand::Packed(_));
         let grid = match is_packed {
             true => {
-                let bytes = [range.len() * (self.k + self.n), self.n * self.k].map(|n| n * size_of::<T>());
-                Grid::of_packed([rows.panels, cols.panels], threads, range.len() * self.n * self.k, bytes)
+                let columns = self.n * self.k;
+                Grid::of_packed([rows.panels, cols.panels], threads, range.len() * columns, columns * size_of::<T>())
             }
             false => Grid::new(rows.panels, cols.panels, threads),
         };

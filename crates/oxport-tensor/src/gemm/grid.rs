@@ -12,8 +12,8 @@ const PACKED_PANELS: usize = 16;
 /// Tasks per thread at most where columns are packed, and the multiply-adds that one is worth.
 const PACKED_TASKS: usize = 8;
 const PACKED_WORK: usize = 1 << 20;
-/// Bytes of packed columns that every thread reads for itself, if rows have more. Each begins with neighboring tasks, of
-/// every operator the same share: if those have the same rows, it finds the rows that it has made in its own cache.
+/// Bytes of packed columns that every thread reads for itself. Each begins with neighboring tasks, of every operator
+/// the same share: if those have the same rows, it finds the rows that it has made in its own cache.
 const READ_BY_ALL: usize = 1 << 20;
 /// Row panels of one task at least where columns have more bytes, which come from far for each task anew.
 const ROWS_OF_FAR: usize = 10;
@@ -27,19 +27,13 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// For columns that are packed already, with the bytes of the rows (and of what they become) and of the columns:
-    /// rows are cut first, so that those that are finished are long pieces of memory; but into few parts where the
-    /// columns come from far, or are more than the rows.
-    pub(super) fn of_packed(
-        [row_panels, col_panels]: [usize; 2],
-        threads: usize,
-        work: usize,
-        [row_bytes, col_bytes]: [usize; 2],
-    ) -> Self {
+    /// For columns that are packed already, in so many bytes: rows are cut first, so that those that are finished are
+    /// long pieces of memory; but into few parts where the columns come from far.
+    pub(super) fn of_packed([row_panels, col_panels]: [usize; 2], threads: usize, work: usize, bytes: usize) -> Self {
         let wanted = (work / PACKED_WORK).clamp(threads, threads * PACKED_TASKS).next_multiple_of(threads);
         let wanted = if threads > 1 { wanted } else { 1 };
         let least = col_panels.div_ceil(PACKED_PANELS);
-        let by_rows = col_bytes <= READ_BY_ALL.min(row_bytes);
+        let by_rows = bytes <= READ_BY_ALL;
         let most = match by_rows {
             true => row_panels.div_ceil(2),
             false => (row_panels / ROWS_OF_FAR).max(threads.div_ceil(col_panels.max(1))).min(row_panels),
@@ -71,16 +65,13 @@ impl Grid {
 mod tests {
     use super::*;
 
-    const ROWS: usize = 8 << 20;
-
     /// Every pair of panels comes once; the first half of the tasks has half of the rows where all columns are small,
     /// and few tasks read the same columns where they are not.
     #[test]
     fn tasks_are_a_grid() {
         for panels in [[1, 1], [14, 3], [4, 40], [25, 2], [100, 30]] {
             for (threads, bytes) in [(1, 0), (2, 0), (3, 0), (2, READ_BY_ALL + 1), (8, READ_BY_ALL + 1)] {
-                for grid in
-                    [Grid::of_packed(panels, threads, 8 << 20, [ROWS, bytes]), Grid::new(panels[0], panels[1], threads)]
+                for grid in [Grid::of_packed(panels, threads, 8 << 20, bytes), Grid::new(panels[0], panels[1], threads)]
                 {
                     let pairs =
                         |(r, j): (Range<usize>, Range<usize>)| r.flat_map(move |r| j.clone().map(move |j| (r, j)));
@@ -90,14 +81,13 @@ mod tests {
                 }
             }
         }
-        let first_half = |bytes: [usize; 2]| {
+        let first_half = |bytes: usize| {
             let grid = Grid::of_packed([14, 3], 2, 8 << 20, bytes);
             (0..grid.len() / 2).map(|t| grid.task(t).0.end).max()
         };
-        assert!(first_half([ROWS, READ_BY_ALL]) <= Some(8));
-        assert_eq!(first_half([ROWS, READ_BY_ALL + 1]), Some(14));
-        assert_eq!(first_half([READ_BY_ALL - 1, READ_BY_ALL]), Some(14));
-        let rows = |panels, threads| Grid::of_packed(panels, threads, 64 << 20, [ROWS, READ_BY_ALL + 1]).parts[0];
+        assert!(first_half(READ_BY_ALL) <= Some(8));
+        assert_eq!(first_half(READ_BY_ALL + 1), Some(14));
+        let rows = |panels, threads| Grid::of_packed(panels, threads, 64 << 20, READ_BY_ALL + 1).parts[0];
         assert_eq!([rows([10, 24], 2), rows([25, 24], 2), rows([14, 3], 8)], [1, 2, 3], "columns are read as often");
     }
 }

@@ -161,13 +161,14 @@ fn of_two_callers_each_goes_on() {
     });
 }
 
-/// A helper that waits takes the next call's team, or leaves before it is lent: nobody waits for a helper that is gone.
+/// A helper that waits takes the next call's team, or leaves before it is lent: none is lent to a helper that is gone.
 #[test]
 fn helpers_wait_for_the_next_call() {
     check(2, || {
         let waiting = Arc::new(Waiting::new());
-        let threads = loom::sync::Mutex::new(Vec::new());
+        let (threads, teams) = (loom::sync::Mutex::new(Vec::new()), loom::sync::Mutex::new(Vec::new()));
         let start = |team| {
+            teams.lock().unwrap().push(Arc::downgrade(&team));
             if waiting.lend(team) {
                 let waiting = waiting.clone();
                 threads.lock().unwrap().push(thread::spawn(move || waiting.help()));
@@ -177,7 +178,6 @@ fn helpers_wait_for_the_next_call() {
             job(&Crew { threads: 2, start: &start, team: OnceCell::new() }, 2, 1);
         }
         threads.into_inner().unwrap().into_iter().for_each(|thread| thread.join().unwrap());
-        // Every team was taken: another one is the only one.
-        assert!(waiting.lend(Arc::new(Team::new(2))));
+        assert!(teams.into_inner().unwrap().iter().all(|team| team.upgrade().is_none()), "a team was not taken");
     });
 }
