@@ -1,7 +1,7 @@
 //! What a search did: every application of a rule, with what its variables stood for.
 
-use crate::forms::Lazy;
-use crate::rules::merge::Group;
+use crate::pattern::Side;
+use crate::rule::Rule;
 use crate::term::Term;
 use egg::{Id, PatternAst, Subst, Symbol, Var};
 use std::collections::HashMap;
@@ -22,8 +22,10 @@ pub(crate) struct Applied {
 pub(crate) enum Step {
     /// A form of a rule, at a class that it matched.
     Rule {
-        rule: Arc<Lazy>,
+        rule: Rule,
         form: usize,
+        /// Its sides.
+        sides: [Arc<Side>; 2],
         class: Id,
         subst: Subst,
         /// What the functions of the right side gave, in order.
@@ -31,12 +33,19 @@ pub(crate) enum Step {
     },
     /// Products that are parts of one now.
     Merge {
-        group: Group,
+        parts: Vec<Part>,
         /// Terms over variables, and those that they are equal to now.
         pairs: Vec<(PatternAst<Term>, PatternAst<Term>)>,
         /// What the variables stand for.
         variables: HashMap<Var, Id>,
     },
+}
+
+/// A term that may be merged, and its class.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub class: Id,
+    pub kids: Vec<Id>,
 }
 
 impl Applied {
@@ -48,10 +57,7 @@ impl Applied {
     /// Terms over variables, and those that they are equal to now.
     pub fn pairs(&self) -> Vec<(&PatternAst<Term>, &PatternAst<Term>)> {
         match &self.step {
-            Step::Rule { rule, form, .. } => {
-                let form = rule.form(*form);
-                vec![(&form.left.ast, &form.right.ast)]
-            }
+            Step::Rule { sides: [left, right], .. } => vec![(&left.ast, &right.ast)],
             Step::Merge { pairs, .. } => pairs.iter().map(|(left, right)| (left, right)).collect(),
         }
     }
@@ -67,8 +73,8 @@ impl Applied {
     /// The variables, with what they stand for.
     pub fn variables(&self) -> Vec<(Var, Id)> {
         match &self.step {
-            Step::Rule { rule, form, .. } => {
-                let vars = rule.form(*form).left.vars();
+            Step::Rule { sides: [left, _], .. } => {
+                let vars = left.vars();
                 vars.into_iter().filter_map(|var| Some((var, self.variable(var)?))).collect()
             }
             Step::Merge { variables, .. } => variables.iter().map(|(var, id)| (*var, *id)).collect(),

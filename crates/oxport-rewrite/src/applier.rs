@@ -114,7 +114,7 @@ impl Typed {
     }
 
     /// The rule that has these forms.
-    pub fn of_forms(forms: Arc<Lazy>) -> Typed {
+    fn of_forms(forms: Arc<Lazy>) -> Typed {
         Typed { name: forms.rule().name.into(), forms }
     }
 
@@ -180,7 +180,11 @@ impl Typed {
                 subst.insert(var, first(graph, subst[var]));
             }
             let computed = computed.into_iter().map(|id| first(graph, id)).collect();
-            Step::Rule { rule: self.forms.clone(), form, class: first(graph, class), subst, computed }
+            {
+                let (rule, class) = (*self.rule(), first(graph, class));
+                let sides = [self.form(form).left.clone(), self.form(form).right.clone()];
+                Step::Rule { rule, form, sides, class, subst, computed }
+            }
         });
         graph.union_trusted(class, new, self.name);
         graph.analysis.fuel.count(self.name);

@@ -26,9 +26,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Form {
     /// What is found.
-    pub left: Side,
+    pub left: Arc<Side>,
     /// What it is equal to.
-    pub right: Side,
+    pub right: Arc<Side>,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
     /// The variables, with their names in conditions.
@@ -37,7 +37,7 @@ pub struct Form {
 
 impl Form {
     fn of(left: &PatternAst<Term>, right: &PatternAst<Term>) -> Form {
-        let (left, right) = (Side::new(left), Side::new(right));
+        let (left, right) = (Arc::new(Side::new(left)), Arc::new(Side::new(right)));
         let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();

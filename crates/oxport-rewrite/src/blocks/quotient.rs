@@ -48,8 +48,8 @@ pub(crate) struct Quotient<'r> {
 }
 
 impl<'r> Quotient<'r> {
-    /// The quotient of a program's e-graph as it was made; `None` if nothing repeats. `is_merged` says whether the search
-    /// may merge products.
+    /// The quotient of a program's e-graph as it was made; `None` if nothing repeats. `is_merged` says whether the
+    /// search may merge products.
     pub fn of(program: &ExportedProgram, whole: &Ingested<'r>, is_merged: bool) -> Option<Quotient<'r>> {
         let mut runs = find(program, whole);
         while !runs.is_empty() {

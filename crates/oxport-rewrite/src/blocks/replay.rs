@@ -4,13 +4,14 @@
 
 use super::quotient::{Part, Place, Quotient};
 use super::steps::{Found, Needed};
-use crate::applied::Step;
+use crate::applied::{Applied, Step};
 use crate::applier::Typed;
 use crate::cost::Model;
 use crate::extract::Choice;
 use crate::ingest::{Ingested, observed};
 use crate::interned::PerCall;
 use crate::matching::class_of;
+use crate::rules::merge::merge_again;
 use crate::term::Term;
 use crate::typing::{Graph, add};
 use egg::{Id, Language};
@@ -110,7 +111,7 @@ impl Replay<'_, '_> {
                 true => found.quotient.places(found.part_of_operands(applied), true),
             };
             for place in places {
-                let added = self.step(whole, &applied.step, place);
+                let added = self.step(whole, applied, place);
                 if let (Place::Copy(..), 1..) = (place, added) {
                     *rules.entry(applied.name.to_string()).or_insert(0) += added;
                 }
@@ -119,21 +120,20 @@ impl Replay<'_, '_> {
     }
 
     /// Does a step in a place; where it cannot be done, nothing. Gives how many classes were united.
-    fn step(&mut self, whole: &mut Graph<'_>, step: &Step, place: Place) -> usize {
+    fn step(&mut self, whole: &mut Graph<'_>, Applied { name, step, .. }: &Applied, place: Place) -> usize {
         match step {
-            Step::Rule { rule, form, subst, .. } => {
-                let (left, mut subst) = (&rule.form(*form).left, subst.clone());
+            Step::Rule { rule, form, sides: [left, _], subst, .. } => {
+                let mut subst = subst.clone();
                 for var in left.vars() {
                     let Some(image) = self.image(whole, subst[var], place) else { return 0 };
                     subst.insert(var, image);
                 }
                 let Some(class) = class_of(whole, &left.ast, &subst) else { return 0 };
-                let applied = Typed::of_forms(rule.clone()).apply(whole, class, &subst, *form);
+                let applied = Typed::of(*rule, whole.analysis.types.registry).apply(whole, class, &subst, *form);
                 usize::from(applied == Some(true))
             }
-            Step::Merge { group, .. } => {
-                let united = group.unite_again(whole, &mut |whole, kid| self.image(whole, kid, place));
-                united.unwrap_or(0)
+            Step::Merge { parts, .. } => {
+                merge_again(whole, name, parts, &mut |whole, kid| self.image(whole, kid, place)).unwrap_or(0)
             }
         }
     }

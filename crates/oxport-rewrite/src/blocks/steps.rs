@@ -41,11 +41,7 @@ impl<'a, 'r> Found<'a, 'r> {
             for id in known..applied.made.start {
                 parts.push(of_kids(&parts, graph.id_to_node(Id::from(id))));
             }
-            let of = |class: &Id| parts[usize::from(*class)];
-            let part = match &applied.step {
-                Step::Rule { class, .. } => of(class),
-                Step::Merge { group, .. } => widest(group.parts.iter().map(|part| of(&part.class))),
-            };
+            let part = part_of(&parts, &applied.step);
             parts.resize(parts.len().max(applied.made.end), part);
         }
         for id in parts.len()..graph.nodes().len() {
@@ -71,10 +67,7 @@ impl<'a, 'r> Found<'a, 'r> {
 
     /// What a step is a part of.
     pub fn part_of_step(&self, step: &Step) -> Part {
-        match step {
-            Step::Rule { class, .. } => self.parts[usize::from(*class)],
-            Step::Merge { group, .. } => widest(group.parts.iter().map(|part| self.parts[usize::from(part.class)])),
-        }
+        part_of(&self.parts, step)
     }
 
     /// What the operands of a step are parts of.
@@ -87,6 +80,10 @@ impl<'a, 'r> Found<'a, 'r> {
         let ingested = &self.quotient.ingested;
         let graph = &ingested.egraph;
         let mut equations = Equations { found: self, closure: Closure::new(), terms: vec![None; graph.nodes().len()] };
+        // In the order in which they were made, so that no recursion is as deep as the program.
+        for id in 0..self.quotient.own.len() {
+            equations.made(Id::from(id));
+        }
         for (number, applied) in (0..).zip(self.log) {
             for (left, right) in applied.pairs() {
                 let sides = (equations.side(left, applied)?, equations.side(right, applied)?);
@@ -116,6 +113,14 @@ impl<'a, 'r> Found<'a, 'r> {
         }
         let closure = &equations.closure;
         Some(Needed { everywhere: closure.explain(everywhere), first: closure.explain(in_first) })
+    }
+}
+
+/// What a step is a part of.
+fn part_of(parts: &[Part], step: &Step) -> Part {
+    match step {
+        Step::Rule { class, .. } => parts[usize::from(*class)],
+        Step::Merge { parts: merged, .. } => widest(merged.iter().map(|part| parts[usize::from(part.class)])),
     }
 }
 

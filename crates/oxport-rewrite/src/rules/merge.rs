@@ -12,7 +12,7 @@
 //! merged is not merged again; a part has the type of what it stands for, strides included.
 
 use super::mergeable::{FORMS, Form};
-use crate::applied::{Applied, Step};
+use crate::applied::{Applied, Part, Step};
 use crate::kind::Kind;
 use crate::term::{Constant, Term, discriminant_of_op};
 use crate::typing::{Graph, add, first};
@@ -23,20 +23,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The most terms that become one.
 const WIDEST: usize = 8;
-
-/// A term that may be merged, and its class.
-#[derive(Clone)]
-pub(crate) struct Part {
-    pub class: Id,
-    pub kids: Vec<Id>,
-}
-
-/// Terms of a form that become one.
-#[derive(Clone)]
-pub(crate) struct Group {
-    form: &'static Form,
-    pub parts: Vec<Part>,
-}
 
 /// The operand that a term would share with those that it is merged with.
 pub(crate) fn shared_operand(term: &Term) -> Option<Id> {
@@ -168,30 +154,29 @@ pub(crate) fn group(graph: &Graph<'_>, rule: &str, class: Id) -> Result<usize, S
     groups(graph, form).iter().find(is_in).map(Vec::len).ok_or_else(alone)
 }
 
-impl Group {
-    /// Makes one of these terms in a graph that may not be clean; nothing, if they are no group there. Gives how many
-    /// outputs are parts of it now.
-    pub fn unite_again(
-        &self,
-        graph: &mut Graph<'_>,
-        image: &mut dyn FnMut(&mut Graph<'_>, Id) -> Option<Id>,
-    ) -> Option<usize> {
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let kids = part.kids.iter().map(|kid| image(graph, *kid)).collect::<Option<Vec<Id>>>()?;
-            let class = add(graph, Term::Op(self.form.op.into(), kids.clone().into()))?;
-            parts.push(Part { class, kids });
-        }
-        let is_one = |part: &Part| {
-            is_mergeable(graph, self.form, part.class, &part.kids)
-                && common(graph, self.form, &part.kids) == common(graph, self.form, &parts[0].kids)
-        };
-        if parts.iter().all(is_one) { unite(graph, self.form, &parts) } else { None }
+/// Merges by a rule what is in the place of some terms, in a graph that may not be clean; nothing, if that cannot be
+/// merged. Gives how many outputs are parts of it now.
+pub(crate) fn merge_again(
+    graph: &mut Graph<'_>,
+    rule: &Symbol,
+    parts: &[Part],
+    image: &mut dyn FnMut(&mut Graph<'_>, Id) -> Option<Id>,
+) -> Option<usize> {
+    let form = FORMS.iter().find(|form| form.rule() == rule.as_str())?;
+    let mut images = Vec::with_capacity(parts.len());
+    for part in parts {
+        let kids = part.kids.iter().map(|kid| image(graph, *kid)).collect::<Option<Vec<Id>>>()?;
+        let class = add(graph, Term::Op(form.op.into(), kids.clone().into()))?;
+        images.push(Part { class, kids });
     }
+    let key = common(graph, form, &images[0].kids);
+    let is_one =
+        |part: &Part| is_mergeable(graph, form, part.class, &part.kids) && common(graph, form, &part.kids) == key;
+    if images.iter().all(is_one) { unite(graph, form, &images) } else { None }
 }
 
 /// Adds one merged term; gives how many outputs are parts of it now.
-fn unite(graph: &mut Graph<'_>, form: &'static Form, parts: &[Part]) -> Option<usize> {
+fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     if graph.analysis.fuel.is_out() {
         return None;
     }
@@ -306,7 +291,7 @@ enum Laid {
 }
 
 /// What was done, for a proof: each product is its part of the merged one, or itself if that has other strides.
-fn step(form: &'static Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<(Id, Laid)>]) -> Step {
+fn step(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<(Id, Laid)>]) -> Step {
     let variable =
         |part: usize, kid: usize| -> Var { format!("?{part}-{kid}").parse().expect("law: it is a variable") };
     let mut variables = HashMap::new();
@@ -352,7 +337,7 @@ fn step(form: &'static Form, parts: &[Part], has_bias: bool, widths: &[i64], lai
         None => (own(i), own(i)),
     };
     let pairs = laid.iter().enumerate().map(pair).collect();
-    Step::Merge { group: Group { form, parts: parts.to_vec() }, pairs, variables }
+    Step::Merge { parts: parts.to_vec(), pairs, variables }
 }
 
 /// A term over variables while it is built.
