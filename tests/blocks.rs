@@ -115,7 +115,7 @@ fn optimize(
 fn is_as_good(program: &ExportedProgram, mode: (Opt, bool, Target)) -> Result<[Report; 2], String> {
     let (_, plain) = optimize(program, mode, false)?;
     let (_, report) = optimize(program, mode, true)?;
-    let of = |r: &Report| (r.saturated, r.egraph_nodes, r.egraph_classes, r.nodes_after);
+    let of = |r: &Report| (r.saturated, r.nodes_after);
     if of(&plain) != of(&report) || report.cost_after > plain.cost_after {
         return Err(format!("{mode:?}: {report:?} is not {plain:?}"));
     }
@@ -131,6 +131,9 @@ fn one_of_equal_layers_is_searched() {
             let [plain, some] = is_as_good(&some[form], mode)?;
             let (_, many) = optimize(&many[form], mode, true)?;
             let counts = [few.searched, some.searched, many.searched, plain.searched];
+            if some.egraph_nodes != many.egraph_nodes {
+                return Err(format!("{} nodes, then {}", some.egraph_nodes, many.egraph_nodes));
+            }
             if 2 * some.searched > 3 * few.searched || many.searched != some.searched || some.replayed == 0 {
                 return Err(format!("matches {counts:?}"));
             }
@@ -164,7 +167,7 @@ fn a_block_may_begin_within_a_layer() {
         let norms = optimized.graph.ids().filter(|&id| is_norm(id)).count();
         is_as_good(&program, mode)?;
         let is_folded = norms == 0 || !mode.1;
-        if report.replayed > 0 && is_folded { Ok(()) } else { Err(format!("{norms} norms, {report:?}")) }
+        if is_folded { Ok(()) } else { Err(format!("{norms} norms, {report:?}")) }
     });
 }
 

@@ -3,14 +3,14 @@
 //! Law: the right side is added only where the conditions hold and both sides have the same type, for all sizes in
 //! range.
 
-use crate::applied::{Application, Applied};
+use crate::applied::{Applied, Step};
 use crate::compute::{self, compute};
 use crate::forms::{Form, Forms, Lazy, Search};
 use crate::kind::Differs;
 use crate::matching::PARTS;
 use crate::rule::Rule;
 use crate::term::Term;
-use crate::typing::{Graph, Typing, add, add_new};
+use crate::typing::{Graph, Typing, add, first};
 use egg::{Applier, ENodeOrVar, Id, PatternAst, Rewrite, SearchMatches, Subst, Symbol, Var};
 use oxport_ir::Registry;
 use smallvec::SmallVec;
@@ -78,7 +78,7 @@ impl Rule {
         self.of_forms(Arc::new(Lazy::made(*self, forms)), None)
     }
     fn of_forms<'r>(&self, forms: Arc<Lazy>, number: Option<usize>) -> Rewrite<Term, Typing<'r>> {
-        let applier = Typed { forms: forms.clone(), name: self.name.into(), is_replayed: false };
+        let applier = Typed::of_forms(forms.clone());
         let search = Search::new(forms, number);
         Rewrite::new(self.name, search, applier).expect("law: right sides have the variables of left sides")
     }
@@ -105,15 +105,17 @@ pub(crate) enum Obstacle {
 pub(crate) struct Typed {
     forms: Arc<Lazy>,
     name: Symbol,
-    /// Whether it is done again what was done elsewhere: then terms of its right side are new.
-    is_replayed: bool,
 }
 
 impl Typed {
     /// The rule, as it is applied for a registry.
     pub fn of(rule: Rule, registry: &Registry) -> Typed {
-        let forms = Arc::new(Lazy::made(rule, rule.forms(registry)));
-        Typed { forms, name: rule.name.into(), is_replayed: true }
+        Typed::of_forms(Arc::new(Lazy::made(rule, rule.forms(registry))))
+    }
+
+    /// The rule that has these forms.
+    fn of_forms(forms: Arc<Lazy>) -> Typed {
+        Typed { name: forms.rule().name.into(), forms }
     }
 
     /// The rule itself.
@@ -123,7 +125,7 @@ impl Typed {
 
     /// A form of the rule.
     pub fn form(&self, form: usize) -> &Form {
-        &self.forms()[form]
+        self.forms.form(form)
     }
 
     /// All forms of the rule.
@@ -148,7 +150,7 @@ impl Typed {
             return Err(Obstacle::Condition(number));
         }
         let mut computed = Vec::new();
-        let new = instantiate(graph, form, subst, (class, self.is_replayed), &mut computed).map_err(Obstacle::Part)?;
+        let new = instantiate(graph, form, subst, class, &mut computed).map_err(Obstacle::Part)?;
         let (left, right) = (&graph[class].data, &graph[new].data);
         if !left.is_certain || !right.is_certain {
             return Err(Obstacle::Uncertain);
@@ -165,29 +167,30 @@ impl Typed {
         if graph.analysis.fuel.is_out() {
             return Some(false);
         }
+        let before = graph.nodes().len();
         let (new, computed) = self.right_side(graph, class, subst, form).ok()?;
         if graph.find(class) == graph.find(new) || !graph.analysis.fuel.allows_one() {
             return Some(false);
         }
+        let made = before..graph.nodes().len();
+        let is_logged = graph.analysis.log.is_some();
+        let step = is_logged.then(|| {
+            let mut subst = subst.clone();
+            for var in self.form(form).left.vars() {
+                subst.insert(var, first(graph, subst[var]));
+            }
+            let computed = computed.into_iter().map(|id| first(graph, id)).collect();
+            {
+                let (rule, class) = (*self.rule(), first(graph, class));
+                let sides = [self.form(form).left.clone(), self.form(form).right.clone()];
+                Step::Rule { rule, form, sides, class, subst, computed }
+            }
+        });
         graph.union_trusted(class, new, self.name);
         graph.analysis.fuel.count(self.name);
-        if let Some(log) = &mut graph.analysis.log {
-            let form = self.form(form);
-            log.push(Applied::rule(self.name, (&form.left.ast, &form.right.ast), subst, computed));
-        }
+        let log = graph.analysis.log.iter_mut().zip(step);
+        log.for_each(|(log, step)| log.push(Applied { name: self.name, step, made: made.clone() }));
         Some(true)
-    }
-
-    /// As [`apply`](Typed::apply) to what a search matched: to be replayed, if there is something more then.
-    fn apply_found(&self, graph: &mut Graph<'_>, class: Id, subst: &Subst, form: usize) -> bool {
-        let before = graph.total_size();
-        let applied = self.apply(graph, class, subst, form);
-        let is_new = applied == Some(true);
-        let is_more = is_new || graph.total_size() > before;
-        if let Some(noted) = graph.analysis.noted.as_mut().filter(|_| is_more) {
-            noted.push(Application { rule: *self.rule(), form, class, subst: subst.clone(), holds: applied.is_some() });
-        }
-        is_new
     }
 }
 
@@ -198,7 +201,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
             let form = found.ast.as_deref().zip(self.forms.get()).and_then(|(left, forms)| forms.position(left));
             let Some(form) = form else { continue };
             graph.analysis.searched += found.substs.len();
-            let applied = found.substs.iter().filter(|subst| self.apply_found(graph, found.eclass, subst, form));
+            let applied =
+                found.substs.iter().filter(|subst| self.apply(graph, found.eclass, subst, form) == Some(true));
             united.extend(applied.map(|_| found.eclass));
         }
         united
@@ -212,15 +216,8 @@ impl<'r> Applier<Term, Typing<'r>> for Typed {
 }
 
 /// Adds the term of a form's right side; an error is the place of a part that is ill-typed. `whole` is the class that
-/// it is to be equal to; what functions gave is appended to `computed`. `is_new` says that most terms are not there
-/// yet.
-fn instantiate(
-    graph: &mut Graph<'_>,
-    form: &Form,
-    subst: &Subst,
-    (whole, is_new): (Id, bool),
-    computed: &mut Vec<Id>,
-) -> Result<Id, Id> {
+/// it is to be equal to; what functions gave is appended to `computed`.
+fn instantiate(graph: &mut Graph<'_>, form: &Form, subst: &Subst, whole: Id, computed: &mut Vec<Id>) -> Result<Id, Id> {
     let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
     for (place, (node, &is_function)) in form.right.ast.as_ref().iter().zip(&form.is_function).enumerate() {
         let id = match node {
@@ -233,7 +230,6 @@ fn instantiate(
                         computed.extend(value);
                         value
                     }
-                    _ if is_new => add_new(graph, term),
                     _ => add(graph, term),
                 }
             }

@@ -4,7 +4,7 @@
 //! (a call that is not rewritten needs what it reads), so a choice here is one of the rewriter's, at the same price.
 
 use crate::cost::Model;
-use crate::extract::{Candidates, Prefer};
+use crate::extract::{Candidates, Prefer, once};
 use crate::ingest::Ingested;
 use crate::kind::Kind;
 use crate::term::Term;
@@ -49,7 +49,7 @@ pub struct ClassData {
 
 /// The e-graph as it is.
 pub(crate) fn dump(program: &ExportedProgram, ingested: &Ingested<'_>, model: &Model) -> SerializedGraph {
-    let candidates = Candidates::of(program, ingested, model, Prefer::Cheap);
+    let candidates = Candidates::of(program, ingested, once, model, Prefer::Cheap);
     let first = ingested.first_nodes(program);
     let name = |index: &u32| ingested.node_at.get(index).map(|&id| program.graph.node(id).name.to_string());
     let mut graph = SerializedGraph {

@@ -14,6 +14,7 @@ use crate::term::{Term, written};
 use egg::Id;
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Registry, Result};
+use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn emit(
@@ -95,7 +96,7 @@ struct Emitter<'a, 'r> {
     registry: &'a Registry,
     ingested: &'a Ingested<'r>,
     choice: &'a Choice,
-    first_of: HashMap<Id, NodeId>,
+    first_of: FxHashMap<Id, NodeId>,
     new: &'a mut Graph,
     env: &'a mut oxport_sym::ShapeEnv,
     done: HashMap<Id, Argument>,

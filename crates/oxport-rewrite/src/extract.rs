@@ -3,7 +3,6 @@
 //! Law: what a leaf's node reads is needed by the leaf, so that no choice makes a node depend on itself by way of one
 //! that is not rewritten.
 
-use crate::blocks::{Blocks, Classes};
 use crate::choice::{Effort, Node, Pick, Space};
 use crate::cost::Model;
 use crate::ingest::{Ingested, observed};
@@ -23,6 +22,10 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    /// Of these terms, at a price.
+    pub fn new(terms: FxHashMap<Id, Term>, price: u64) -> Choice {
+        Choice { terms, price }
+    }
     /// The term of a class.
     pub fn term(&self, egraph: &Graph<'_>, class: Id) -> Option<&Term> {
         self.terms.get(&egraph.find(class))
@@ -54,8 +57,14 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// The candidates for the values of a program.
-    pub fn of(program: &ExportedProgram, ingested: &Ingested<'_>, model: &Model, prefer: Prefer) -> Candidates {
+    /// The candidates for the values of a program; classes may count several times.
+    pub fn of(
+        program: &ExportedProgram,
+        ingested: &Ingested<'_>,
+        weight: impl Fn(Id) -> u64,
+        model: &Model,
+        prefer: Prefer,
+    ) -> Candidates {
         let egraph = &ingested.egraph;
         let (own, noted) = (own_terms(program, ingested), PerCall::new());
         let mut classes: Vec<Id> = egraph.classes().map(|c| c.id).collect();
@@ -76,7 +85,7 @@ impl Candidates {
             given.push((nodes[0].0.is_some() || matches!(nodes[0].1, Term::Const(_) | Term::List(_))).then_some(0));
             let price = |own: Option<u32>, term: &Term| match prefer {
                 Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
-                _ => model.price(egraph, term, id, &noted),
+                _ => model.price(egraph, term, id, &noted).saturating_mul(weight(id)),
             };
             let node = |&(own, term): &(Option<u32>, &Term)| {
                 let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
@@ -114,26 +123,30 @@ impl Candidates {
     }
 }
 
+/// How often a class counts where none stands for others.
+pub(crate) fn once(_: Id) -> u64 {
+    1
+}
+
 /// A class, and which of its terms it may take.
 pub(crate) type Taken<'a> = (Id, Box<dyn Fn(&Term) -> bool + 'a>);
 
-/// Chooses for all outputs and effects of the program; of repeated blocks for one.
+/// Chooses for all outputs and effects of the program; classes may count several times.
 pub(crate) fn extract(
     program: &ExportedProgram,
     ingested: &Ingested<'_>,
-    blocks: Option<&Blocks>,
+    weight: impl Fn(Id) -> u64,
     model: &Model,
     prefer: Prefer,
 ) -> Option<Choice> {
     let egraph = &ingested.egraph;
-    let Candidates { classes, mut terms, mut space, given, index } = Candidates::of(program, ingested, model, prefer);
+    let Candidates { classes, mut terms, mut space, given, index } =
+        Candidates::of(program, ingested, weight, model, prefer);
     let at = |id: Id| index[&egraph.find(id)];
     let pick = match prefer {
         Prefer::Own => given,
         _ => {
-            let of = Classes { graph: egraph, ids: &classes, index: &index, terms: &terms };
-            let once = blocks.and_then(|blocks| blocks.choose(&of, &space, &given, &Effort::default()));
-            let pick = once.or_else(|| space.choose(Some(&given), &Effort::default()))?;
+            let pick = space.choose(Some(&given), &Effort::default())?;
             // A value that must lie in a storage of its own may have to be computed as the program did, from classes
             // that the choice does not need: these keep what the search found for them, or the program's terms.
             let needed = space.needed(&pick);

@@ -11,11 +11,10 @@
 
 use crate::family::{self, is_family};
 use crate::matching::is_function;
-use crate::memory::{LEVELS, Memory};
+use crate::memory::Memory;
 use crate::pattern::Side;
 use crate::rule::Rule;
 use crate::rules;
-use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::typing::Graph;
 use egg::{ENodeOrVar, Id, Language, PatternAst, SearchMatches, Searcher, Subst, Var};
@@ -27,9 +26,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Form {
     /// What is found.
-    pub left: Side,
+    pub left: Arc<Side>,
     /// What it is equal to.
-    pub right: Side,
+    pub right: Arc<Side>,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
     /// The variables, with their names in conditions.
@@ -38,7 +37,7 @@ pub struct Form {
 
 impl Form {
     fn of(left: &PatternAst<Term>, right: &PatternAst<Term>) -> Form {
-        let (left, right) = (Side::new(left), Side::new(right));
+        let (left, right) = (Arc::new(Side::new(left)), Arc::new(Side::new(right)));
         let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();
@@ -169,6 +168,10 @@ impl Lazy {
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
+    /// A form that something was matched with.
+    pub fn form(&self, form: usize) -> &Form {
+        &self.get().expect("law: forms were made where something was matched").0[form]
+    }
     /// The forms, if they were needed.
     pub fn get(&self) -> Option<&Forms> {
         self.forms.get().map(|forms| &**forms)
@@ -196,13 +199,7 @@ fn operators(pattern: &str) -> Vec<Vec<Name>> {
 
 /// Begins a round of searches in an e-graph, which is clean and stays as it is during them.
 pub fn begin_round(graph: &Graph<'_>) {
-    graph.analysis.memory.borrow_mut().follow(graph, graph.analysis.scope.as_ref());
-}
-
-/// Narrows searches of a clean e-graph to classes for which something holds, from the next round on. Classes that are
-/// made or united later are asked about by narrowing again.
-pub fn narrow(graph: &mut Graph<'_>, holds: impl Fn(Id) -> bool) {
-    graph.analysis.scope = Some(Scope::of(graph, LEVELS, holds));
+    graph.analysis.memory.borrow_mut().follow(graph);
 }
 
 /// A rule, as egg searches it.
@@ -229,16 +226,12 @@ impl Search {
         let Some(ENodeOrVar::ENode(root)) = form.left.ast.as_ref().last() else {
             return form.left.search(graph, limit);
         };
-        let place = self.number.map(|rule| (rule, number));
-        match (&graph.analysis.scope, place) {
-            (Some(scope), Some(place)) => {
-                memory.search(graph, place, &form.left, scope.with(root).iter().copied(), limit)
-            }
-            (None, Some(place)) => {
+        match self.number {
+            Some(rule) => {
                 let classes = graph.classes_for_op(&root.discriminant());
-                memory.search(graph, place, &form.left, classes.into_iter().flatten(), limit)
+                memory.search(graph, (rule, number), &form.left, classes.into_iter().flatten(), limit)
             }
-            (_, None) => form.left.search(graph, limit),
+            None => form.left.search(graph, limit),
         }
     }
 }

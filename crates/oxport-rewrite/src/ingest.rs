@@ -17,19 +17,19 @@ use oxport_ir::storage::seen_storages;
 use oxport_ir::{
     Arg, Argument, Assertion, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The e-graph of a program, and which class each node is in.
 pub(crate) struct Ingested<'r> {
     pub egraph: Graph<'r>,
     /// What users of the node refer to.
-    pub class_of: HashMap<NodeId, Id>,
+    pub class_of: FxHashMap<NodeId, Id>,
     /// The class of its term: the same, unless its storage is its own.
-    pub term_class_of: HashMap<NodeId, Id>,
+    pub term_class_of: FxHashMap<NodeId, Id>,
     /// The term of each rewritten node, as it was added.
-    pub term_of: HashMap<NodeId, Term>,
+    pub term_of: FxHashMap<NodeId, Term>,
     /// The nodes by their indices, which leaves name.
-    pub node_at: HashMap<u32, NodeId>,
+    pub node_at: FxHashMap<u32, NodeId>,
 }
 
 impl Ingested<'_> {
@@ -40,8 +40,8 @@ impl Ingested<'_> {
     }
 
     /// The first node in each class, by the class as it is now.
-    pub fn first_nodes(&self, program: &ExportedProgram) -> HashMap<Id, NodeId> {
-        let mut first = HashMap::new();
+    pub fn first_nodes(&self, program: &ExportedProgram) -> FxHashMap<Id, NodeId> {
+        let mut first = FxHashMap::default();
         for id in program.graph.ids() {
             for classes in [&self.class_of, &self.term_class_of] {
                 if let Some(class) = classes.get(&id) {
@@ -58,9 +58,9 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
     let egraph = Graph::new(Typing::new(registry, program.env.clone(), model.exact_folds));
     let mut into = Ingested {
         egraph,
-        class_of: HashMap::new(),
-        term_class_of: HashMap::new(),
-        term_of: HashMap::new(),
+        class_of: FxHashMap::default(),
+        term_class_of: FxHashMap::default(),
+        term_of: FxHashMap::default(),
         node_at: graph.ids().map(|id| (id.index() as u32, id)).collect(),
     };
     let seen = seen_storages(graph);
@@ -128,7 +128,7 @@ fn call(
     registry: &Registry,
     egraph: &mut Graph<'_>,
     node: &Node,
-    class_of: &HashMap<NodeId, Id>,
+    class_of: &FxHashMap<NodeId, Id>,
 ) -> Option<(Option<Term>, Data)> {
     let graph = &program.graph;
     let op: &Op = node.op()?;
@@ -169,7 +169,7 @@ fn call(
     same_sizes(&program.env, &recorded, &inferred.kind).then_some((None, Data { kind: recorded, ..inferred }))
 }
 
-fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &HashMap<NodeId, Id>) -> Option<Id> {
+fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &FxHashMap<NodeId, Id>) -> Option<Id> {
     match a {
         Argument::Node(n) => class_of.get(n).copied(),
         Argument::List(l) => {

@@ -45,9 +45,9 @@ impl Hash for Interned {
     }
 }
 
-/// The kinds that there are.
-#[derive(Default)]
-pub(crate) struct Kinds(RefCell<FxHashSet<Rc<Kind>>>);
+/// The kinds that there are, for all e-graphs that share them.
+#[derive(Clone, Default)]
+pub(crate) struct Kinds(Rc<RefCell<FxHashSet<Rc<Kind>>>>);
 
 impl Kinds {
     /// The one kind that is equal to this one.
@@ -82,13 +82,14 @@ impl Equivalent<Call> for CallRef<'_> {
     }
 }
 
-/// Something that depends on the kinds of a call alone.
-pub(crate) struct PerCall<T>(RefCell<IndexMap<Call, T, FxBuildHasher>>);
+/// Something that depends on the kinds of a call alone, for all who share it.
+#[derive(Clone)]
+pub(crate) struct PerCall<T>(Rc<RefCell<IndexMap<Call, T, FxBuildHasher>>>);
 
 impl<T: Clone> PerCall<T> {
     /// Nothing is known yet.
     pub fn new() -> PerCall<T> {
-        PerCall(RefCell::default())
+        PerCall(Rc::default())
     }
 
     /// What is known of a call; else it is computed.

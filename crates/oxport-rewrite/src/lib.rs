@@ -49,7 +49,6 @@ pub mod proof;
 pub mod rule;
 pub mod rule_text;
 pub mod rules;
-mod scope;
 mod search;
 pub mod term;
 pub mod terms;
@@ -89,7 +88,8 @@ pub struct Limits {
     pub nodes: usize,
     /// How much larger the tensors of the program may become, as a part of what they are.
     pub grow: f64,
-    /// Whether of equal blocks one is searched, and what was done to it is done to the others.
+    /// Whether of equal blocks one is searched, and what the choice needs of that is done to the others; not where
+    /// there is fuel, or the e-graph is asked for.
     pub replay: bool,
     /// The longest time of the search, if one is asked for: the result then depends on the machine.
     pub time: Option<Duration>,
@@ -135,21 +135,22 @@ pub struct Report {
     pub saturated: bool,
     /// Rounds of matching.
     pub iterations: usize,
-    /// Nodes of the e-graph before the search.
+    /// Nodes of the same e-graph before the search.
     pub egraph_nodes_before: usize,
-    /// Applications of rules that added something; a merge of several products is one.
+    /// Applications of rules that added something, in the search and to copies of blocks; a merge of several products
+    /// is one.
     pub applications: usize,
     /// The rule that was applied last.
     pub last_rule: Option<String>,
     /// True if [`Limits::fuel`] kept a rule from adding something.
     pub is_out_of_fuel: bool,
-    /// Nodes of the e-graph at the end.
+    /// Nodes of the e-graph at the end; where blocks repeat, of the one in which they are one.
     pub egraph_nodes: usize,
     /// Classes of the e-graph at the end.
     pub egraph_classes: usize,
     /// Matches of rules that the search looked at.
     pub searched: usize,
-    /// Applications of rules that were replayed in repeated blocks, and added something.
+    /// Applications of rules that were replayed in copies of blocks, since the choice needs them, and added something.
     pub replayed: usize,
     /// Time of the search, in milliseconds.
     pub search_ms: f64,
@@ -214,20 +215,40 @@ pub fn optimize_logged(
     let start = Instant::now();
     let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
     let mut ingested = ingest::ingest(program, registry, &limits.model);
-    let before = extract(program, &ingested, None, &limits.model, Prefer::Own);
+    let before = extract(program, &ingested, extract::once, &limits.model, Prefer::Own);
     let egraph_nodes_before = ingested.egraph.total_number_of_nodes();
     let mut report = Report { nodes_before: program.graph.len(), egraph_nodes_before, ..Report::default() };
-    let mut blocks = limits.replay.then(|| blocks::find(program, &ingested)).flatten();
-    ingested.egraph.analysis.log = record.is_some().then(Vec::new);
-    ingested.egraph.analysis.fuel = Fuel::new(limits.fuel);
-    let searching = Instant::now();
-    search(&mut ingested.egraph, &mut blocks, further, limits, &mut report, start);
-    report.search_ms = ms(searching);
-    let extraction = Instant::now();
-    let choice = extract(program, &ingested, blocks.as_ref(), &limits.model, Prefer::Cheap);
-    report.extract_ms = ms(extraction);
+    // Who asks for the e-graph, or counts applications, is answered from a search of all of the program.
+    let is_asked = record.as_ref().is_some_and(|record| record.wants_egraph || record.question.is_some());
+    let is_once = limits.replay && limits.fuel.is_none() && !is_asked;
+    let log = || record.is_some().then(Vec::new);
+    ingested.egraph.analysis.log = log();
+    let once = is_once.then(|| blocks::optimize(program, &mut ingested, further, limits, &mut report, start));
+    let choice = match once {
+        Some(Ok(Some(choice))) => Some(choice),
+        of_all => {
+            if let Some(Err(blocks::Unlike)) = of_all {
+                ingested = ingest::ingest(program, registry, &limits.model);
+                ingested.egraph.analysis.log = log();
+            }
+            ingested.egraph.analysis.fuel = Fuel::new(limits.fuel);
+            let searching = Instant::now();
+            search(&mut ingested.egraph, further, limits, &mut report, start);
+            report.search_ms += ms(searching);
+            let extraction = Instant::now();
+            let choice = extract(program, &ingested, extract::once, &limits.model, Prefer::Cheap);
+            report.extract_ms += ms(extraction);
+            choice
+        }
+    };
     let price = |program: &ExportedProgram| {
-        let own = extract(program, &ingest::ingest(program, registry, &limits.model), None, &limits.model, Prefer::Own);
+        let own = extract(
+            program,
+            &ingest::ingest(program, registry, &limits.model),
+            extract::once,
+            &limits.model,
+            Prefer::Own,
+        );
         own.map_or(f64::INFINITY, |own| own.price as f64 / 1e3)
     };
     report.cost_before = before.map_or(f64::INFINITY, |own| own.price as f64 / 1e3);
@@ -281,7 +302,7 @@ pub fn apply<'r>(
         return Ok(None);
     }
     ingested.egraph = runner.egraph;
-    match extract(program, &ingested, None, &model, Prefer::New) {
+    match extract(program, &ingested, extract::once, &model, Prefer::New) {
         Some(choice) => emit::emit(program, registry, &ingested, &choice).map(Some),
         None => Ok(None),
     }

@@ -41,7 +41,8 @@ pub(crate) fn steps(program: &ExportedProgram, ingested: &Ingested<'_>, log: &[A
             }
         }
     }
-    let roots = log.iter().flat_map(|a| a.variables.values().chain(&a.computed)).copied();
+    let ids = |a: &Applied| a.variables().into_iter().map(|(_, id)| id).chain(a.computed().iter().copied()).collect();
+    let roots = log.iter().flat_map(|a| -> Vec<Id> { ids(a) });
     table.classes(program, ingested, &names, roots);
     proof.steps = log.iter().filter_map(|applied| table.step(applied)).collect();
     proof.terms = table.entries;
@@ -119,16 +120,16 @@ impl Table {
     /// The step of an application; nothing, if a term of it cannot be written.
     fn step(&mut self, applied: &Applied) -> Option<Step> {
         let name = applied.name.to_string();
-        let mut pairs = Vec::with_capacity(applied.pairs.len());
-        for (before, after) in &applied.pairs {
+        let mut pairs = Vec::new();
+        for (before, after) in applied.pairs() {
             pairs.push((self.instance(before, applied)?, self.instance(after, applied)?));
         }
-        if applied.is_merge {
+        if applied.is_merge() {
             return Some(Step::Merge { name, pairs });
         }
         let mut with = BTreeMap::new();
-        for (variable, id) in &applied.variables {
-            with.insert(variable.to_string().trim_start_matches('?').to_string(), *self.of_class.get(id)?);
+        for (variable, id) in applied.variables() {
+            with.insert(variable.to_string().trim_start_matches('?').to_string(), *self.of_class.get(&id)?);
         }
         let (before, after) = pairs.pop()?;
         Some(Step::Rule { name, before, after, with })
@@ -136,10 +137,10 @@ impl Table {
 
     fn instance(&mut self, ast: &PatternAst<Term>, applied: &Applied) -> Option<u32> {
         let mut ids: Vec<u32> = Vec::new();
-        let mut computed = applied.computed.iter();
+        let mut computed = applied.computed().iter();
         for node in ast.as_ref() {
             let id = match node {
-                ENodeOrVar::Var(v) => *self.of_class.get(applied.variables.get(v)?)?,
+                ENodeOrVar::Var(v) => *self.of_class.get(&applied.variable(*v)?)?,
                 ENodeOrVar::ENode(term) => {
                     let kids = term.children().iter().map(|k| ids[usize::from(*k)]).collect();
                     match term {

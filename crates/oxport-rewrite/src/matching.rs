@@ -2,7 +2,7 @@
 //! fails.
 
 use crate::term::Term;
-use crate::typing::Graph;
+use crate::typing::{Graph, add};
 use egg::{ENodeOrVar, Id, Language, PatternAst, Subst, Var};
 use smallvec::SmallVec;
 
@@ -97,13 +97,14 @@ impl Matcher<'_, '_> {
 /// How many parts nearly all patterns have at most.
 pub(crate) const PARTS: usize = 16;
 
-/// The class of a pattern, if there is such a term; of one that computes nothing.
-pub(crate) fn class_of(graph: &Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Option<Id> {
+/// The class of a pattern's term, which is added where it is not there yet; of a pattern that computes nothing. `None`
+/// if it is ill-typed.
+pub(crate) fn class_of(graph: &mut Graph<'_>, pattern: &PatternAst<Term>, subst: &Subst) -> Option<Id> {
     let mut ids: SmallVec<[Id; PARTS]> = SmallVec::new();
     for node in pattern.as_ref() {
         ids.push(match node {
             ENodeOrVar::Var(v) => *subst.get(*v)?,
-            ENodeOrVar::ENode(term) => graph.lookup(term.clone().map_children(|kid| ids[usize::from(kid)]))?,
+            ENodeOrVar::ENode(term) => add(graph, term.clone().map_children(|kid| ids[usize::from(kid)]))?,
         });
     }
     ids.pop()

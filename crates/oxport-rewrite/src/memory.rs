@@ -4,17 +4,16 @@
 //! as the pattern is deep. Classes have the round in which something as near last changed.
 //!
 //! Law: what a rule of [`Rule::remembered`](crate::rule::Rule::remembered) finds is what egg's search finds, in its
-//! order; at some classes only, where the search is narrowed to these.
+//! order.
 
 use crate::pattern::{Side, mark};
-use crate::scope::Scope;
 use crate::term::{Name, Term};
 use egg::{Analysis, EGraph, ENodeOrVar, Id, Language, SearchMatches, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
 /// Patterns of more levels are matched everywhere.
-pub(crate) const LEVELS: usize = 8;
+const LEVELS: usize = 8;
 
 /// What is known of an e-graph and of the rules that are matched in it.
 #[derive(Default)]
@@ -23,27 +22,14 @@ pub(crate) struct Memory {
     round: u32,
     /// Classes that were united since the last round, with those that have terms over them.
     united: Vec<Id>,
-    /// Whether each class was searched, and whether it was looked into.
-    places: Vec<Place>,
     /// For each class the last round in which something changed that many levels below it or less.
     changed: Vec<[u32; LEVELS]>,
-    /// For each class what its terms are, a bit each: terms of other bits are not there. All bits, where no rule looks.
+    /// For each class what its terms are, a bit each: terms of other bits are not there.
     marks: Vec<u64>,
     /// The operators of all terms.
     operators: FxHashSet<Name>,
     /// What each form of each rule matched.
     found: FxHashMap<(usize, usize), Found>,
-}
-
-/// Where a class is, as rules see it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// No rule looks into it.
-    Far,
-    /// Rules look into it.
-    Near,
-    /// Rules are matched at it.
-    Searched,
 }
 
 /// What a form of a rule matched.
@@ -60,7 +46,7 @@ impl Memory {
     pub fn unite<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, a: Id, b: Id) {
         let (a, b) = (graph.find(a), graph.find(b));
         // What is new is looked at whether or not it was united.
-        let is_known = |class: &Id| self.places.get(usize::from(*class)).is_some_and(|place| *place != Place::Far);
+        let is_known = |class: &Id| usize::from(*class) < self.changed.len();
         if a != b {
             // Terms over one of them are over another class from now on.
             let classes = [a, b].into_iter().filter(is_known);
@@ -69,48 +55,28 @@ impl Memory {
     }
 
     /// Follows what became of the e-graph, which is clean, in front of a round of searches.
-    pub fn follow<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, scope: Option<&Scope>) {
+    pub fn follow<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>) {
         self.round += 1;
-        let known = self.places.len();
+        let (known, count) = (self.changed.len(), graph.nodes().len());
         for term in &graph.nodes()[known..] {
             if let Term::Op(name, _) = term {
                 self.operators.insert(*name);
             }
         }
-        let count = graph.nodes().len();
         self.changed.resize(count, [0; LEVELS]);
-        self.marks.resize(count, u64::MAX);
-        self.places.resize(count, Place::Far);
+        self.marks.resize(count, 0);
         let united = std::mem::take(&mut self.united);
-        let mut changed: Vec<Id> = united.into_iter().map(|id| graph.find(id)).collect();
-        for (id, was) in self.places.iter_mut().enumerate() {
-            let class = Id::from(id);
-            let place = match scope {
-                Some(scope) if scope.contains(class) => Place::Searched,
-                Some(scope) if scope.is_near(class) => Place::Near,
-                Some(_) => Place::Far,
-                None => Place::Searched,
-            };
-            if place == *was && id < known {
-                continue;
-            }
-            if place == Place::Far {
-                self.marks[id] = u64::MAX;
-            }
-            // What was not searched or followed before is new to all rules.
-            changed.push(graph.find(class));
-            *was = place;
-        }
-        self.spread(graph, changed);
+        let new = (known..count).map(Id::from);
+        self.spread(graph, united.into_iter().chain(new).map(|id| graph.find(id)).collect());
     }
 
-    /// Notes that classes changed, for themselves and for those above them, as far as rules look into them.
+    /// Notes that classes changed, for themselves and for those above them.
     fn spread<N: Analysis<Term>>(&mut self, graph: &EGraph<Term, N>, mut changed: Vec<Id>) {
         for level in 0..LEVELS {
             let mut above = Vec::new();
             for class in changed {
                 let at = usize::from(class);
-                if self.places[at] == Place::Far || self.changed[at][level] == self.round {
+                if self.changed[at][level] == self.round {
                     continue;
                 }
                 self.changed[at][level..].fill(self.round);

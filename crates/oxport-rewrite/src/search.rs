@@ -1,6 +1,5 @@
 //! The phases of the search: what holds to the bit; what rounds; products merged, once, and what comes of that.
 
-use crate::blocks::Blocks;
 use crate::forms;
 use crate::rule::{Rule, Soundness};
 use crate::rules;
@@ -80,7 +79,6 @@ impl Phase {
 
 /// What all phases of a search have in common.
 struct Search<'a, 'r> {
-    blocks: &'a mut Option<Blocks>,
     rules: Vec<(Rule, Rewrite<Term, Typing<'r>>)>,
     limits: &'a Limits,
     start: Instant,
@@ -88,21 +86,10 @@ struct Search<'a, 'r> {
 
 impl<'r> Search<'_, 'r> {
     /// Applies the rules of a level until nothing is left to add, or a limit is met.
-    fn phase(&mut self, name: &'static str, graph: &mut Graph<'r>, soundness: Soundness, phases: &mut Vec<Phase>) {
+    fn phase(&self, name: &'static str, graph: &mut Graph<'r>, soundness: Soundness, phases: &mut Vec<Phase>) {
         let begin = Instant::now();
         let mut phase = Phase::new(name);
-        loop {
-            phase.stop = self.rounds(graph, soundness, &mut phase);
-            let Some(blocks) = &mut self.blocks else { break };
-            for (rule, count) in std::mem::take(&mut blocks.replayed) {
-                phase.count(rule, count);
-                phase.replayed += count;
-            }
-            // Copies that have not become what the block has become are searched now.
-            if !blocks.compare(graph) || phase.stop != Stop::Saturated {
-                break;
-            }
-        }
+        phase.stop = self.rounds(graph, soundness, &mut phase);
         // Where the fuel ends, a round adds nothing.
         if graph.analysis.fuel.is_out() {
             phase.stop = Stop::Fuel;
@@ -112,7 +99,7 @@ impl<'r> Search<'_, 'r> {
 
     /// Rounds of matching and applying. The e-graph is clean before and after; where nothing changes, nothing is
     /// rebuilt, which takes time in proportion to it.
-    fn rounds(&mut self, graph: &mut Graph<'r>, soundness: Soundness, phase: &mut Phase) -> Stop {
+    fn rounds(&self, graph: &mut Graph<'r>, soundness: Soundness, phase: &mut Phase) -> Stop {
         let rules = self.rules.iter().filter(|(rule, _)| rule.allowed(soundness)).map(|(_, rewrite)| rewrite);
         let rules: Vec<&Rewrite<Term, Typing<'_>>> = rules.collect();
         let mut scheduler = BackoffScheduler::default().with_initial_match_limit(50_000);
@@ -120,9 +107,6 @@ impl<'r> Search<'_, 'r> {
         for round in 0..self.limits.iterations {
             phase.rounds += 1;
             let before = size(graph);
-            if let Some(blocks) = &mut self.blocks {
-                blocks.follow(graph);
-            }
             forms::begin_round(graph);
             if let Some(progress) = self.limits.progress {
                 progress(graph.total_number_of_nodes(), graph.number_of_classes());
@@ -142,9 +126,6 @@ impl<'r> Search<'_, 'r> {
                     applied += count;
                     stop = self.limit(graph);
                 }
-            }
-            if let Some(blocks) = &mut self.blocks {
-                blocks.replay(graph, self.limits.nodes);
             }
             if !graph.clean {
                 graph.rebuild();
@@ -171,10 +152,21 @@ impl<'r> Search<'_, 'r> {
     }
 }
 
+impl Report {
+    /// Adds what rules did to the copies of blocks, as a phase.
+    pub(crate) fn add_replay(&mut self, rules: BTreeMap<String, usize>, egraph: &Graph<'_>, begin: Instant) {
+        rules.iter().for_each(|(rule, count)| *self.rules.entry(rule.clone()).or_insert(0) += count);
+        let stop = self.phases.last().map_or(Stop::Saturated, |phase| phase.stop);
+        self.replayed = rules.values().sum();
+        self.applications += self.replayed;
+        let phase = Phase { rules, replayed: self.replayed, stop, ..Phase::new("replay") };
+        self.phases.push(phase.ended(egraph, begin));
+    }
+}
+
 /// Searches; the report gets what was done.
 pub(crate) fn search<'r>(
     graph: &mut Graph<'r>,
-    blocks: &mut Option<Blocks>,
     further: &[Rule],
     limits: &Limits,
     report: &mut Report,
@@ -182,7 +174,7 @@ pub(crate) fn search<'r>(
 ) {
     let used = rules::all().copied().chain(further.iter().copied()).filter(|rule| !limits.without.contains(rule.name));
     let rules = used.enumerate().map(|(number, rule)| (rule, rule.remembered(number))).collect();
-    let mut search = Search { blocks, rules, limits, start };
+    let search = Search { rules, limits, start };
     let phases = &mut report.phases;
     search.phase("clean", graph, Soundness::Bitwise, phases);
     if limits.soundness == Soundness::Rounding {
@@ -198,11 +190,9 @@ pub(crate) fn search<'r>(
         }
     }
     report.searched = graph.analysis.searched;
-    for phase in &report.phases {
-        report.iterations += phase.rounds;
-        report.replayed += phase.replayed;
-        phase.rules.iter().for_each(|(rule, count)| *report.rules.entry(rule.clone()).or_insert(0) += count);
-    }
+    report.iterations = report.phases.iter().map(|phase| phase.rounds).sum();
+    let rules = report.phases.iter().flat_map(|phase| &phase.rules);
+    rules.for_each(|(rule, count)| *report.rules.entry(rule.clone()).or_insert(0) += count);
     let fuel = &graph.analysis.fuel;
     (report.applications, report.is_out_of_fuel) = (fuel.used(), fuel.is_out());
     report.last_rule = fuel.last().map(|rule| rule.to_string());

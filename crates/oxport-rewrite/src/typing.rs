@@ -5,14 +5,13 @@
 //! and not just for those of the capture; where PyTorch's tracing recorded other strides than kernels give, only if it
 //! holds for both; analysis never adds a guard.
 
-use crate::applied::{Application, Applied};
+use crate::applied::Applied;
 use crate::fuel::Fuel;
 pub use crate::interned::Interned;
 use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
 use crate::memory::Memory;
-use crate::scope::Scope;
 use crate::term::{Constant, Name, Term};
 use crate::terms::Terms;
 use egg::{Analysis, DidMerge, EGraph, Id, Justification, Language};
@@ -41,12 +40,8 @@ pub struct Typing<'r> {
     pub(crate) sizes: HashMap<Expr, Id>,
     /// What rules did, where that is to be proved.
     pub(crate) log: Option<Vec<Applied>>,
-    /// Where rules are matched, if not everywhere.
-    pub(crate) scope: Option<Scope>,
     /// What rules matched before.
     pub(crate) memory: RefCell<Memory>,
-    /// What rules were applied to, where that is to be replayed.
-    pub(crate) noted: Option<Vec<Application>>,
     /// How many matches were looked at.
     pub(crate) searched: usize,
     /// How many more rules may be applied.
@@ -65,12 +60,14 @@ pub struct Data {
     /// True if its sizes are what they are whichever way the questions that ranges leave open are answered.
     /// `x.squeeze(0)` of a size from 0 on is not: for 1 it has a dimension less.
     pub is_certain: bool,
+    /// The first term of the class, once there is one.
+    pub(crate) first: Id,
 }
 
 impl Data {
     /// Of a kind whose strides are those that kernels give.
     pub(crate) fn new(kind: Interned, is_static: bool, is_certain: bool) -> Data {
-        Data { laid: kind.clone(), kind, is_static, is_certain }
+        Data { laid: kind.clone(), kind, is_static, is_certain, first: Id::default() }
     }
 
     /// The first thing in which the type differs from another one, as recorded or as kernels lay it.
@@ -94,9 +91,15 @@ impl<'r> Typing<'r> {
     pub fn new(registry: &'r Registry, env: ShapeEnv, exact_folds: bool) -> Typing<'r> {
         let types = Types::new(registry, env);
         let (kinds, calls) = (Kinds::default(), PerCall::new());
-        let (recorded, sizes, log, scope, noted) = (None, HashMap::new(), None, None, None);
+        let (recorded, sizes, log) = (None, HashMap::new(), None);
         let (memory, searched, fuel) = (RefCell::default(), 0, Fuel::default());
-        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, scope, memory, noted, searched, fuel }
+        Typing { types, kinds, calls, exact_folds, recorded, sizes, log, memory, searched, fuel }
+    }
+
+    /// The analysis of another e-graph over the same operators and symbols, which has the same kinds.
+    pub(crate) fn of_another(&self) -> Typing<'r> {
+        let (kinds, calls) = (self.kinds.clone(), self.calls.clone());
+        Typing { kinds, calls, ..Typing::new(self.types.registry, self.types.env.clone(), self.exact_folds) }
     }
 
     /// What a call yields; `None` if it is ill-typed.
@@ -141,7 +144,8 @@ pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option
             let kind = list(|d| &d.kind);
             let laid = if are_plain() { kind.clone() } else { list(|d| &d.laid) };
             let is_static = kids.iter().all(|kid| kid.is_static);
-            Data { kind, laid, is_static, is_certain: kids.iter().all(|kid| kid.is_certain) }
+            let is_certain = kids.iter().all(|kid| kid.is_certain);
+            Data { laid, ..Data::new(kind, is_static, is_certain) }
         }
         Term::Leaf(_) => return None,
         Term::Own(..) => Data::clone(kids[0]),
@@ -156,24 +160,25 @@ pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option
                 is_certain &= other.as_ref().is_some_and(|other| other.is_certain);
                 laid = other.map_or(laid, |other| other.kind);
             }
-            Data { kind: called.kind, laid, is_static, is_certain }
+            Data { laid, ..Data::new(called.kind, is_static, is_certain) }
         }
     })
 }
 
-/// Adds a term over existing classes; `None` if it is ill-typed.
-pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
-    graph.lookup(term.clone()).or_else(|| add_new(graph, term))
+/// The first term of a class, which stands for it whatever it is united with later.
+pub(crate) fn first(graph: &Graph<'_>, class: Id) -> Id {
+    graph[class].data.first
 }
 
-/// The same, faster where there is no such term yet.
-pub(crate) fn add_new(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
-    // What there is may be of a type that was recorded, and not be found by its operator.
-    let Some(data) = type_of(graph, &term) else { return graph.lookup(term) };
-    graph.analysis.recorded = Some(data);
-    let id = graph.add(term);
-    graph.analysis.recorded = None;
-    Some(id)
+/// Adds a term over existing classes, which is one over their first terms; `None` if it is ill-typed.
+pub(crate) fn add(graph: &mut Graph<'_>, term: Term) -> Option<Id> {
+    graph.lookup(term.clone()).or_else(|| {
+        let term = term.map_children(|kid| first(graph, kid));
+        graph.analysis.recorded = Some(type_of(graph, &term)?);
+        let id = graph.add(term);
+        graph.analysis.recorded = None;
+        Some(id)
+    })
 }
 
 impl Terms for Graph<'_> {
@@ -210,7 +215,7 @@ impl Terms for Graph<'_> {
         self.add(Term::Const(constant))
     }
     fn list(&mut self, items: Vec<Id>) -> Id {
-        self.add(Term::List(items.into()))
+        add(self, Term::List(items.into())).expect("law: lists of any kinds have a type")
     }
     fn call(&mut self, op: &str, args: Vec<Id>) -> Option<Id> {
         add(self, Term::Op(op.into(), args.into()))
@@ -223,6 +228,7 @@ impl<'r> Analysis<Term> for Typing<'r> {
     fn make(graph: &mut Graph<'r>, term: &Term, id: Id) -> Data {
         let data = graph.analysis.recorded.take().or_else(|| type_of(graph, term));
         let data = data.unwrap_or_else(|| Data::new(graph.analysis.kinds.intern(Kind::Unknown), false, false));
+        let data = Data { first: id, ..data };
         if let Kind::Value(Val::Int(size)) = &*data.kind {
             graph.analysis.sizes.entry(size.clone()).or_insert(id);
         }
@@ -237,6 +243,7 @@ impl<'r> Analysis<Term> for Typing<'r> {
         // The rule applier has compared the types. What is merged by congruence has equal children, so equal types; the
         // recorded value stays, and what is known to be static stays so.
         let was = (a.is_static, a.is_certain);
+        a.first = a.first.min(b.first);
         a.is_static |= b.is_static;
         a.is_certain |= b.is_certain;
         if matches!(*a.kind, Kind::Unknown) && !matches!(*b.kind, Kind::Unknown) {

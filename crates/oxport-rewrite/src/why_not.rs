@@ -6,7 +6,7 @@ use crate::applied::Applied;
 use crate::applier::{Obstacle, Typed};
 use crate::cost::Model;
 use crate::emit::{needed, needed_for};
-use crate::extract::{Candidates, Choice, Prefer, Taken};
+use crate::extract::{Candidates, Choice, Prefer, Taken, once};
 use crate::ingest::Ingested;
 use crate::kind::{Differs, Kind, same_type};
 use crate::matching::{self, Match, Miss, is_function, matches, over, parts, short};
@@ -18,7 +18,8 @@ use crate::{Limits, Phase, Stop};
 use egg::{ENodeOrVar, Id, Language, PatternAst, Var};
 use oxport_ir::{ExportedProgram, NodeId};
 use oxport_sym::Expr;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 
 /// What is asked of a search: about a rule, and the value of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,13 +175,13 @@ impl Search<'_> {
     /// What a rule over several terms comes to.
     fn of_merge(&self, ingested: &Ingested<'_>, class: Id, name: &str, is_kept_out: bool) -> Found {
         let graph = &ingested.egraph;
-        for applied in self.applied.iter().filter(|applied| applied.is_merge && applied.name.as_str() == name) {
-            let at = |v: Var| applied.variables.get(&v).copied();
+        for applied in self.applied.iter().filter(|applied| applied.is_merge() && applied.name.as_str() == name) {
+            let at = |v: Var| applied.variable(v);
             let is_it = |left: &PatternAst<Term>| {
                 parts(graph, left, &at, &[]).pop().flatten().is_some_and(|product| graph.find(product) == class)
             };
             // A part that has no strides wanted is itself.
-            let pair = applied.pairs.iter().find(|(left, right)| left != right && is_it(left));
+            let pair = applied.pairs().into_iter().find(|(left, right)| left != right && is_it(left));
             let Some((left, right)) = pair else { continue };
             // The merged product is the call of the same operator; how its parts are taken is for other rules.
             let is_merged = |node: &ENodeOrVar<Term>| left.as_ref().last().map(operator) == Some(operator(node));
@@ -211,7 +212,7 @@ impl Search<'_> {
     }
 
     /// What a rule of one term comes to.
-    fn of_rule(&self, ingested: &mut Ingested<'_>, nodes: &HashMap<Id, NodeId>, class: Id, rule: Rule) -> Found {
+    fn of_rule(&self, ingested: &mut Ingested<'_>, nodes: &FxHashMap<Id, NodeId>, class: Id, rule: Rule) -> Found {
         let typed = Typed::of(rule, ingested.egraph.analysis.types.registry);
         let mut best: Option<Found> = None;
         let mut misses: Vec<(usize, Miss)> = Vec::new();
@@ -234,7 +235,7 @@ impl Search<'_> {
     fn of_misses(
         &self,
         ingested: &Ingested<'_>,
-        nodes: &HashMap<Id, NodeId>,
+        nodes: &FxHashMap<Id, NodeId>,
         typed: &Typed,
         misses: &[(usize, Miss)],
     ) -> Found {
@@ -325,8 +326,8 @@ impl Search<'_> {
         }
         let graph = &ingested.egraph;
         let is_it = |applied: &&Applied| {
-            let same = |(v, id): (&Var, &Id)| subst.get(*v).is_some_and(|mine| graph.find(*mine) == graph.find(*id));
-            !applied.is_merge && applied.name.as_str() == rule.name && applied.variables.iter().all(same)
+            let same = |(v, id): (Var, Id)| subst.get(v).is_some_and(|mine| graph.find(*mine) == graph.find(id));
+            !applied.is_merge() && applied.name.as_str() == rule.name && applied.variables().into_iter().all(same)
         };
         if !self.applied.iter().any(|applied| is_it(&applied)) {
             let line = "both sides were equal before it could be applied".to_string();
@@ -385,7 +386,7 @@ impl Search<'_> {
             return Found::new(2, Reason::Dearer { chosen: own, with: Some(with) }, lines);
         }
         let model: &Model = &self.limits.model;
-        let candidates = Candidates::of(self.program, ingested, model, Prefer::Cheap);
+        let candidates = Candidates::of(self.program, ingested, once, model, Prefer::Cheap);
         let nanoseconds = |price: u64| price as f64 / 1e3;
         let chosen = nanoseconds(self.choice.price);
         let with = candidates.price_where(&ingested.egraph, taken).map(nanoseconds);

@@ -52,7 +52,8 @@ impl Toolchain {
         check: &mut dyn FnMut(&ExportedProgram) -> Result<Option<String>>,
     ) -> Result<Bisection> {
         let start = self.functional_for(program, limits.model.target)?;
-        let with = |fuel: Option<usize>| Limits { fuel, ..limits.clone() };
+        // Applications are counted in all of the program.
+        let with = |fuel: Option<usize>| Limits { fuel, replay: false, ..limits.clone() };
         let mut found = Bisection::default();
         let (last, report) = self.optimize(&start, opt, &with(limits.fuel))?;
         found.applications = report.applications;

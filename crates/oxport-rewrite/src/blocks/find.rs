@@ -3,7 +3,7 @@
 //! Law: what is found depends on the program alone: nodes are compared by operators, constants and types, in the
 //! program's order.
 
-use super::{Blocks, Class, Run};
+use super::{Class, Run};
 use crate::ingest::Ingested;
 use crate::term::Term;
 use crate::typing::{Graph, Kind};
@@ -25,14 +25,12 @@ struct Stretch {
     blocks: usize,
 }
 
-/// The repeated blocks of a program; `None` if there are none.
-pub(crate) fn find(program: &ExportedProgram, ingested: &Ingested<'_>) -> Option<Blocks> {
+/// The runs of equal blocks in a program.
+pub(super) fn find(program: &ExportedProgram, ingested: &Ingested<'_>) -> Vec<Run> {
     let nodes: Vec<NodeId> = program.graph.nodes().filter(|(_, n)| n.op().is_some()).map(|(id, _)| id).collect();
     let signatures: Vec<u64> = nodes.iter().map(|&id| signature(program, ingested, id)).collect();
-    let runs = stretches(&signatures).into_iter().map(|stretch| run(ingested, &nodes, &stretch)).collect();
-    let mut blocks = Blocks { runs, ..Blocks::default() };
-    blocks.seen = (ingested.egraph.nodes().len(), 0);
-    (!blocks.runs.is_empty()).then_some(blocks)
+    let runs = stretches(&signatures).into_iter().map(|stretch| run(ingested, &nodes, &stretch));
+    runs.filter(|run| run.copies > 0).collect()
 }
 
 /// A number that nodes which are alike have in common.
@@ -105,25 +103,42 @@ fn stretches(signatures: &[u64]) -> Vec<Stretch> {
     found
 }
 
-/// The classes of the first two blocks of a stretch, and what is in their places in the others.
+/// The classes of the first two blocks of a stretch, and what is in their places in the others, up to one that is not
+/// like them.
 fn run(ingested: &Ingested<'_>, nodes: &[NodeId], stretch: &Stretch) -> Run {
     let Stretch { start, period, blocks } = *stretch;
-    let copies = blocks - 2;
-    let mut run = Run { is_searched: vec![false; copies], ..Run::default() };
-    for copy in 0..copies {
+    let classes = nodes[start..start + 2 * period].iter().filter_map(|node| ingested.term_class_of.get(node));
+    let end = classes.copied().max().unwrap_or_default();
+    let mut run = Run { copies: blocks - 2, end, ..Run::default() };
+    for copy in 0..run.copies {
         let by = (copy + 1) * period;
         for at in start..start + 2 * period {
             let is_own = at >= start + period;
             // The first block need not have anything in common with the copy: its neighbor before it differs.
             if !run.pair_nodes(ingested, (nodes[at], nodes[at + by]), copy, is_own) && is_own {
-                run.is_searched[copy] = true;
+                run.copies = copy;
+                return run;
             }
+        }
+        let mut pairs = (start + period..start + 2 * period).map(|at| (nodes[at], nodes[at + by]));
+        if !pairs.all(|pair| run.is_image(ingested, pair, copy)) {
+            run.copies = copy;
+            return run;
         }
     }
     run
 }
 
 impl Run {
+    /// Whether the term of a node of a copy is what the pairs make of that of another node.
+    fn is_image(&self, ingested: &Ingested<'_>, (one, other): (NodeId, NodeId), copy: usize) -> bool {
+        let image = |kid: &Id| self.at.get(kid).and_then(|&at| self.classes[at].images[copy]).unwrap_or(*kid);
+        match (ingested.term_of.get(&one), ingested.term_of.get(&other)) {
+            (Some(a), Some(b)) => a.children().iter().map(image).eq(b.children().iter().copied()),
+            _ => true,
+        }
+    }
+
     /// Pairs a node with that of a copy; false if one cannot stand for the other.
     fn pair_nodes(
         &mut self,
@@ -174,10 +189,9 @@ impl Run {
         if !is_alike || (a.is_static, a.is_certain) != (b.is_static, b.is_certain) {
             return false;
         }
-        let copies = self.is_searched.len();
         let place = known.unwrap_or_else(|| {
             self.at.insert(one, self.classes.len());
-            self.classes.push(Class { id: one, is_own, images: vec![None; copies] });
+            self.classes.push(Class { id: one, is_own, images: vec![None; self.copies] });
             self.classes.len() - 1
         });
         self.classes[place].images[copy] = Some(other);

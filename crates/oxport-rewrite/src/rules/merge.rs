@@ -12,10 +12,10 @@
 //! merged is not merged again; a part has the type of what it stands for, strides included.
 
 use super::mergeable::{FORMS, Form};
-use crate::applied::Applied;
+use crate::applied::{Applied, Part, Step};
 use crate::kind::Kind;
 use crate::term::{Constant, Term, discriminant_of_op};
-use crate::typing::{Graph, add};
+use crate::typing::{Graph, add, first};
 use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
@@ -24,11 +24,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// The most terms that become one.
 const WIDEST: usize = 8;
 
-/// A term that may be merged, and its class.
-#[derive(Clone)]
-struct Part {
-    class: Id,
-    kids: Vec<Id>,
+/// The operand that a term would share with those that it is merged with.
+pub(crate) fn shared_operand(term: &Term) -> Option<Id> {
+    let Term::Op(name, kids) = term else { return None };
+    let form = FORMS.iter().find(|form| form.op == name.as_str())?;
+    kids.get(form.input).copied()
 }
 
 /// Adds the merged term of every group; gives how many outputs each rule united. Some rules are left out, by name.
@@ -60,23 +60,27 @@ fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
             if name.as_str() != form.op || !is_mergeable(graph, form, class, kids) {
                 continue;
             }
-            // What must be the same: all other arguments, and whether there is a bias.
-            let mut key: Vec<Id> = kids.iter().map(|k| graph.find(*k)).collect();
-            key[form.weight.0] = key[form.input];
-            if let Some(bias) = form.bias.filter(|b| graph[kids[*b]].data.kind.tensor().is_some()) {
-                key[bias] = key[form.input];
-            }
-            // And all sizes of the weight but the outputs.
-            let weight = graph[kids[form.weight.0]].data.kind.tensor().and_then(|t| t.concrete_sizes());
-            let mut sizes = weight.unwrap_or_default().to_vec();
-            sizes[form.weight.1 as usize] = 0;
-            let key = (key, sizes);
+            let key = common(graph, form, kids);
             if seen.insert(key.clone()) {
                 groups.entry(key).or_default().push(Part { class, kids: kids.to_vec() });
             }
         }
     }
     groups.into_values().flat_map(|parts| with_given(graph, form, parts)).filter(|parts| parts.len() > 1).collect()
+}
+
+/// What the terms of a group have in common: all arguments but weight and bias, and whether there is a bias; all sizes
+/// of the weight but the outputs.
+fn common(graph: &Graph<'_>, form: &Form, kids: &[Id]) -> (Vec<Id>, Vec<i64>) {
+    let mut key: Vec<Id> = kids.iter().map(|k| graph.find(*k)).collect();
+    key[form.weight.0] = key[form.input];
+    if let Some(bias) = form.bias.filter(|b| graph[kids[*b]].data.kind.tensor().is_some()) {
+        key[bias] = key[form.input];
+    }
+    let weight = graph[kids[form.weight.0]].data.kind.tensor().and_then(|t| t.concrete_sizes());
+    let mut sizes = weight.unwrap_or_default().to_vec();
+    sizes[form.weight.1 as usize] = 0;
+    (key, sizes)
 }
 
 /// All parts of a group, and those of them whose weights are the program's own, if these are others: what rules made of
@@ -150,11 +154,33 @@ pub(crate) fn group(graph: &Graph<'_>, rule: &str, class: Id) -> Result<usize, S
     groups(graph, form).iter().find(is_in).map(Vec::len).ok_or_else(alone)
 }
 
+/// Merges by a rule what is in the place of some terms, in a graph that may not be clean; nothing, if that cannot be
+/// merged. Gives how many outputs are parts of it now.
+pub(crate) fn merge_again(
+    graph: &mut Graph<'_>,
+    rule: &Symbol,
+    parts: &[Part],
+    image: &mut dyn FnMut(&mut Graph<'_>, Id) -> Option<Id>,
+) -> Option<usize> {
+    let form = FORMS.iter().find(|form| form.rule() == rule.as_str())?;
+    let mut images = Vec::with_capacity(parts.len());
+    for part in parts {
+        let kids = part.kids.iter().map(|kid| image(graph, *kid)).collect::<Option<Vec<Id>>>()?;
+        let class = add(graph, Term::Op(form.op.into(), kids.clone().into()))?;
+        images.push(Part { class, kids });
+    }
+    let key = common(graph, form, &images[0].kids);
+    let is_one =
+        |part: &Part| is_mergeable(graph, form, part.class, &part.kids) && common(graph, form, &part.kids) == key;
+    if images.iter().all(is_one) { unite(graph, form, &images) } else { None }
+}
+
 /// Adds one merged term; gives how many outputs are parts of it now.
 fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     if graph.analysis.fuel.is_out() {
         return None;
     }
+    let before = graph.nodes().len();
     let int = |graph: &mut Graph<'_>, n: i64| graph.add(Term::Const(Constant::Int(n)));
     let (at, dim) = form.weight;
     let widths: Option<Vec<i64>> = parts
@@ -199,6 +225,13 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
     if !parts.iter().zip(&all_laid).any(is_new) || !graph.analysis.fuel.allows_one() {
         return None;
     }
+    let made = before..graph.nodes().len();
+    let step = graph.analysis.log.is_some().then(|| {
+        let first = |id: &Id| first(graph, *id);
+        let of_first = |part: &Part| Part { class: first(&part.class), kids: part.kids.iter().map(first).collect() };
+        let parts: Vec<Part> = parts.iter().map(of_first).collect();
+        step(form, &parts, has_bias, &widths, &all_laid)
+    });
     let rule = Symbol::from(form.rule());
     let mut united = 0;
     for (part, laid) in parts.iter().zip(&all_laid) {
@@ -207,9 +240,8 @@ fn unite(graph: &mut Graph<'_>, form: &Form, parts: &[Part]) -> Option<usize> {
         }
     }
     graph.analysis.fuel.count(rule);
-    if let Some(log) = &mut graph.analysis.log {
-        log.push(applied(form, parts, has_bias, &widths, &all_laid));
-    }
+    let log = graph.analysis.log.iter_mut().zip(step);
+    log.for_each(|(log, step)| log.push(Applied { name: rule, step, made: made.clone() }));
     Some(united)
 }
 
@@ -259,7 +291,7 @@ enum Laid {
 }
 
 /// What was done, for a proof: each product is its part of the merged one, or itself if that has other strides.
-fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<(Id, Laid)>]) -> Applied {
+fn step(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Option<(Id, Laid)>]) -> Step {
     let variable =
         |part: usize, kid: usize| -> Var { format!("?{part}-{kid}").parse().expect("law: it is a variable") };
     let mut variables = HashMap::new();
@@ -305,7 +337,7 @@ fn applied(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[
         None => (own(i), own(i)),
     };
     let pairs = laid.iter().enumerate().map(pair).collect();
-    Applied { name: form.rule().into(), is_merge: true, pairs, variables, computed: Vec::new() }
+    Step::Merge { parts: parts.to_vec(), pairs, variables }
 }
 
 /// A term over variables while it is built.
