@@ -55,15 +55,14 @@ impl<'r> Quotient<'r> {
         while !runs.is_empty() {
             let mut making = Making::new(whole, &runs);
             match making.terms(program, is_merged) {
-                Ok(()) => return Some(making.ended(program).with(runs)),
+                Ok(()) => {
+                    let quotient = making.ended(program);
+                    return Some(Quotient { runs, ..quotient });
+                }
                 Err(run) => drop(runs.remove(run)),
             }
         }
         None
-    }
-
-    fn with(self, runs: Vec<Run>) -> Quotient<'r> {
-        Quotient { runs, ..self }
     }
 
     /// What is in the place of a class that a class of the quotient was made of.

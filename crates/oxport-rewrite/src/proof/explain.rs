@@ -15,10 +15,7 @@ pub fn explain(proof: &Proof) -> Vec<String> {
         write_term(proof, i, 0, &mut text);
         text
     };
-    let line = |name: &str, before: u32, after: u32| {
-        // A node's name does not say what it computes, so the left side is written out once.
-        format!("{name}: {} => {}", text(before), text(after))
-    };
+    let line = |name: &str, before: u32, after: u32| format!("{name}: {} => {}", text(before), text(after));
     let mut lines = Vec::new();
     for step in &proof.steps {
         match step {
