@@ -86,6 +86,8 @@ pub enum Condition {
     AsMany(&'static str, &'static str, &'static str),
     /// As far as the tensor has sizes that are not 1, the list has the last sizes of the product of two tensors.
     KeepsBehind(&'static str, &'static str, &'static str, &'static str),
+    /// The list splits the second of the four dimensions of the tensor into channels and squares: `[n, c, r, r, h, w]`.
+    SplitsSquares(&'static str, &'static str),
     /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
     /// second: heads are repeated one by one.
     Repeats(&'static str, &'static str, &'static str),
@@ -267,6 +269,10 @@ impl Condition {
                 m.equal(last(&s, count)?, last(&product, count)?)
             }
             Condition::Finite(v) => is_finite(m.terms, (m.at)(v)?, 8),
+            Condition::SplitsSquares(a, x) => {
+                let (a, x) = (listed(m.kind(a)?)?, &m.tensor(x)?.sizes);
+                a.len() == 6 && x.len() == 4 && m.is_equal(&a[2], &a[3]) && m.equal(&a[4..], &x[2..])
+            }
             Condition::Repeats(k, e, t) => {
                 let k = &m.tensor(k)?.sizes;
                 let (e, t) = (listed(m.kind(e)?)?, listed(m.kind(t)?)?);

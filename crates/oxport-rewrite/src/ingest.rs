@@ -8,7 +8,7 @@
 //! term; they cannot make two storages one, nor one that was made here an input's.
 
 use crate::cost::Model;
-use crate::kind::{follows, same_sizes, unbacked_of};
+use crate::kind::{binds_symbols, follows, same_sizes};
 use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
@@ -78,7 +78,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         let index = id.index() as u32;
         let called = call(program, registry, &mut into.egraph, node, &into.class_of);
         let class = match called {
-            Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(node) => {
+            Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(graph, node) => {
                 // The first node of a term gives the class its recorded value.
                 let class = add(&mut into.egraph, term.clone(), data);
                 into.term_of.insert(id, term);
@@ -178,11 +178,6 @@ fn class(egraph: &mut Graph<'_>, a: &Argument, class_of: &FxHashMap<NodeId, Id>)
         }
         constant => Some(egraph.add(Term::Const(Constant::of(constant)?))),
     }
-}
-
-/// True for nodes that may give an unbacked symbol its value.
-fn binds_symbols(node: &Node) -> bool {
-    node.val().is_some_and(|val| !unbacked_of(&Kind::Value(val.clone())).is_empty())
 }
 
 /// The classes that outputs and effects read.

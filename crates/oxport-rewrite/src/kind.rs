@@ -6,7 +6,7 @@
 use crate::constant::Constant;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
-use oxport_ir::{Arg, Args, Cost, Exact, Fake, Meta, MetaCx, Op, OpDef, Registry, Val};
+use oxport_ir::{Arg, Args, Cost, Exact, Fake, Graph, Meta, MetaCx, Node, Op, OpDef, Registry, Val};
 use oxport_sym::{Expr, Func, ShapeEnv, Symbol};
 use std::fmt;
 
@@ -224,6 +224,17 @@ pub(crate) fn unbacked_of(kind: &Kind) -> Vec<Symbol> {
         });
     }
     found
+}
+
+/// True for a node that may give an unbacked symbol its value: one that no value has which the node reads.
+pub(crate) fn binds_symbols(graph: &Graph, node: &Node) -> bool {
+    let symbols = |node: &Node| node.val().map_or_else(Vec::new, |val| unbacked_of(&Kind::Value(val.clone())));
+    let mut unread = symbols(node);
+    if !unread.is_empty() {
+        let read: Vec<Symbol> = node.inputs().into_iter().flat_map(|id| symbols(graph.node(id))).collect();
+        unread.retain(|symbol| !read.contains(symbol));
+    }
+    !unread.is_empty()
 }
 
 /// True if no size, stride or number of the value is symbolic: then there are no open questions about it.

@@ -255,6 +255,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("KeepsLast", Make::TwoCount(Condition::KeepsLast)),
     ("AsMany", Make::Three(Condition::AsMany)),
     ("KeepsBehind", Make::Four(Condition::KeepsBehind)),
+    ("SplitsSquares", Make::Two(Condition::SplitsSquares)),
     ("Repeats", Make::Three(Condition::Repeats)),
 ];
 

@@ -16,7 +16,7 @@ use super::alias;
 use super::closure::TermId;
 use super::store::{Head, Store};
 use crate::constant::Constant;
-use crate::kind::{Kind, follows, same_sizes, same_type, unbacked_of};
+use crate::kind::{Kind, binds_symbols, follows, same_sizes, same_type};
 use oxport_ir::infer::{assertion, bind_with};
 use oxport_ir::storage::{Sharing, sharing};
 use oxport_ir::{
@@ -180,7 +180,7 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
             NodeKind::CallFunction(op) => match followed(store, graph, &terms, node, op) {
                 // The recorded value is of the same type, and may say it in the program's own words.
                 Some(Followed { term: Some((head, args)), laid, is_certain })
-                    if node.effect() == Effect::Pure && !names_unbacked(node) =>
+                    if node.effect() == Effect::Pure && !binds_symbols(graph, node) =>
                 {
                     store.known_laid(head, &args, (kind_of(node), laid), is_certain)
                 }
@@ -295,11 +295,6 @@ fn other_call(
         terms.effect_nodes.push(id);
     }
     Ok(term)
-}
-
-/// True for nodes whose value names an unbacked symbol: they may be what gives it its value.
-fn names_unbacked(node: &Node) -> bool {
-    !unbacked_of(&kind_of(node)).is_empty()
 }
 
 /// An argument of an operator with a schema.

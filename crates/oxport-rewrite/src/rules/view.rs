@@ -4,7 +4,7 @@
 //! PyTorch accepts a `reshape` whatever the strides. Strides of both sides are compared, so a copy and a view are told
 //! apart.
 
-use crate::condition::Condition::MovesOnes;
+use crate::condition::Condition::{MovesOnes, SplitsSquares};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -51,6 +51,25 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[3, 2], m: contiguous_format, a: [6]"),
     rule("reshape-back", "(reshape (reshape ?x ?a) ?b)", "(contiguous ?x contiguous_format)")
         .given("x: f32[2, 3, 4]{12, 1, 3}, a: [6, 4], b: [2, 3, 4]"),
+    // `pixel_shuffle` in Core ATen; it keeps channels last, which is a copy of its own there.
+    rule(
+        "pixel-shuffle",
+        "(reshape (permute (reshape|view ?x ?a) (list 0 1 4 2 5 3)) ?s)",
+        "(pixel_shuffle ?x (@item ?a 2))",
+    )
+    .given("x: f32[2, 9, 2, 4], a: [2, 1, 3, 3, 2, 4], s: [2, 1, 6, 12]")
+    .against(&["x: f32[2, 4, 2, 3], a: [2, 1, 2, 2, 3, 2], s: [2, 1, 4, 6]"])
+    .when(&[SplitsSquares("a", "x")])
+    .stands_for("transformers' swin2sr, in Core ATen"),
+    rule(
+        "pixel-shuffle-copied",
+        "(clone (reshape (permute (reshape|view ?x ?a) (list 0 1 4 2 5 3)) ?s) ?m)",
+        "(pixel_shuffle ?x (@item ?a 2))",
+    )
+    .given("x: f32[2, 9, 2, 4]{72, 1, 36, 9}, a: [2, 1, 3, 3, 2, 4], s: [2, 1, 6, 12], m: channels_last")
+    .against(&["x: f32[1, 16, 2, 2]{64, 1, 32, 16}, a: [1, 1, 2, 8, 2, 2], s: [1, 4, 4, 4], m: channels_last"])
+    .when(&[SplitsSquares("a", "x")])
+    .stands_for("transformers' swin2sr, in Core ATen"),
     // What is joined is copied.
     rule(
         "copy-joined-first",
