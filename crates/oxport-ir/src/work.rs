@@ -31,6 +31,8 @@ pub enum Class {
     Call,
     /// Elements are moved: copies, joins, gathers, pads.
     Move,
+    /// Elements are copied as they lie, and some of the copies written over.
+    Copy,
     /// Each element of the result is computed from one element of each operand.
     Pointwise,
     /// Elements are combined: sums, norms, softmax, pooling, interpolation.
@@ -53,9 +55,10 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub const ALL: [Class; 11] = [
+    pub const ALL: [Class; 12] = [
         Class::Call,
         Class::Move,
+        Class::Copy,
         Class::Pointwise,
         Class::Reduction,
         Class::Search,
@@ -124,7 +127,7 @@ impl OpDef {
 fn usual(class: Class) -> CostFn {
     match class {
         Class::Call => |_, _| Cost::default(),
-        Class::Move => moved,
+        Class::Move | Class::Copy => moved,
         Class::Pointwise => pass,
         Class::Search => |args, outs| sorted(args, outs, 4.0),
         Class::Transform => |args, outs| sorted(args, outs, 5.0),

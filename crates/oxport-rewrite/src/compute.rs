@@ -183,7 +183,7 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
     }
 }
 
-fn as_int(kind: &Kind) -> Option<i64> {
+pub(crate) fn as_int(kind: &Kind) -> Option<i64> {
     match kind.constant()? {
         Constant::Int(n) => Some(*n),
         _ => None,

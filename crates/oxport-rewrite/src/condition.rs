@@ -3,7 +3,7 @@
 //!
 //! Law: conditions about sizes hold for all values that the symbols may have; a hint decides nothing.
 
-use crate::compute::{normal_range, order, wrap};
+use crate::compute::{as_int, normal_range, order, wrap};
 use crate::constant::Constant;
 use crate::kind::Kind;
 use crate::terms::Terms;
@@ -62,6 +62,8 @@ pub enum Condition {
     Zeros(&'static str),
     /// The two variables are tensors of the same dtype.
     SameDType(&'static str, &'static str),
+    /// The first variable is the dtype of the tensor; or `None`, and the tensor is of `float32`.
+    OfDType(&'static str, &'static str),
     /// The variable is a tensor of that many dimensions.
     Rank(&'static str, usize),
     /// The two variables are tensors of as many dimensions.
@@ -88,6 +90,9 @@ pub enum Condition {
     KeepsBehind(&'static str, &'static str, &'static str, &'static str),
     /// The list splits the second of the four dimensions of the tensor into channels and squares: `[n, c, r, r, h, w]`.
     SplitsSquares(&'static str, &'static str),
+    /// A vector of so many numbers, reshaped to the list, lies along a dimension of the tensor and is as long:
+    /// `LiesAlong(n, s, x, d)`.
+    LiesAlong(&'static str, &'static str, &'static str, &'static str),
     /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
     /// second: heads are repeated one by one.
     Repeats(&'static str, &'static str, &'static str),
@@ -227,6 +232,11 @@ impl Condition {
             }
             Condition::Zeros(v) => m.kind(v)?.ints()?.iter().all(|n| *n == 0),
             Condition::SameDType(a, b) => m.dtype(a)? == m.dtype(b)?,
+            Condition::OfDType(d, x) => match m.kind(d)?.constant()? {
+                Constant::DType(code) => *code == m.dtype(x)?.code(),
+                Constant::None => m.dtype(x)? == DType::F32,
+                _ => false,
+            },
             Condition::Rank(v, n) => m.tensor(v)?.dim() == n,
             Condition::SameRank(a, b) => m.tensor(a)?.dim() == m.tensor(b)?.dim(),
             Condition::PerChannel(s, w, dim) => {
@@ -273,6 +283,15 @@ impl Condition {
                 let (a, x) = (listed(m.kind(a)?)?, &m.tensor(x)?.sizes);
                 a.len() == 6 && x.len() == 4 && m.is_equal(&a[2], &a[3]) && m.equal(&a[4..], &x[2..])
             }
+            Condition::LiesAlong(n, s, x, d) => {
+                let (n, s, x) = (integer(m.kind(n)?)?, listed(m.kind(s)?)?, &m.tensor(x)?.sizes);
+                let along = wrap(as_int(m.kind(d)?)?, x.len())?;
+                let is = |(i, size): (usize, &Expr)| match i == along {
+                    true => size.as_int() == Some(-1) || m.is_equal(size, &n),
+                    false => size.as_int() == Some(1),
+                };
+                s.len() == x.len() && m.is_equal(&n, &x[along]) && s.iter().enumerate().all(is)
+            }
             Condition::Repeats(k, e, t) => {
                 let k = &m.tensor(k)?.sizes;
                 let (e, t) = (listed(m.kind(e)?)?, listed(m.kind(t)?)?);
@@ -299,12 +318,16 @@ fn first(sizes: &[Expr], but: usize) -> Option<&[Expr]> {
 /// The integers of a list, symbolic ones too.
 fn listed(kind: &Kind) -> Option<Vec<Expr>> {
     let Kind::List(items) = kind else { return None };
-    let int = |k: &Kind| match k {
+    items.iter().map(integer).collect()
+}
+
+/// An integer, a symbolic one too.
+fn integer(kind: &Kind) -> Option<Expr> {
+    match kind {
         Kind::Const(Constant::Int(n)) => Some(Expr::int(*n)),
         Kind::Value(v) => v.as_int().cloned(),
         _ => None,
-    };
-    items.iter().map(int).collect()
+    }
 }
 
 /// True if a dtype holds every value of another, to the bit.

@@ -244,6 +244,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Near", Make::TwoNumber(Condition::Near)),
     ("Zeros", Make::One(Condition::Zeros)),
     ("SameDType", Make::Two(Condition::SameDType)),
+    ("OfDType", Make::Two(Condition::OfDType)),
     ("Rank", Make::Count(Condition::Rank)),
     ("SameRank", Make::Two(Condition::SameRank)),
     ("PerChannel", Make::TwoCount(Condition::PerChannel)),
@@ -256,6 +257,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("AsMany", Make::Three(Condition::AsMany)),
     ("KeepsBehind", Make::Four(Condition::KeepsBehind)),
     ("SplitsSquares", Make::Two(Condition::SplitsSquares)),
+    ("LiesAlong", Make::Four(Condition::LiesAlong)),
     ("Repeats", Make::Three(Condition::Repeats)),
 ];
 

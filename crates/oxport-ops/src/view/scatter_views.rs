@@ -17,7 +17,7 @@ pub static OPS: &[OpDef] = &[
         into_meta(a, select, Source::Equal)
     })
     .fill(|a, o| into(a, o, select))
-    .work(Class::Move)
+    .work(Class::Copy)
     .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with one index of a dimension replaced.")
@@ -28,7 +28,7 @@ pub static OPS: &[OpDef] = &[
         |a| into_meta(a, slice, Source::Broadcast),
     )
     .fill(|a, o| into(a, o, slice))
-    .work(Class::Move)
+    .work(Class::Copy)
     .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with a range of a dimension replaced.")
@@ -43,7 +43,7 @@ pub static OPS: &[OpDef] = &[
         |a| into_meta(a, diagonal, Source::Equal),
     )
     .fill(|a, o| into(a, o, diagonal))
-    .work(Class::Move)
+    .work(Class::Copy)
     .any_strides()
     .exact(Exact::Bits)
     .doc("A copy with a diagonal replaced.")

@@ -5,7 +5,7 @@
 //! such a row, 0 times its greatest element is added: 0, or NaN where that is −∞.
 
 use crate::condition::Condition::{
-    AtMost, Expands, Finite, Float, Half, Hides, Holds, Is, Last, Modest, OneLast, PowerOfTwo, Real, Repeats,
+    AtMost, Expands, Finite, Float, Half, Hides, Holds, Is, Last, Modest, OfDType, OneLast, PowerOfTwo, Real, Repeats,
     SameDType, SameRank,
 };
 use crate::rule::{Rule, rule};
@@ -149,12 +149,13 @@ pub(super) static RULES: &[Rule] = &[
         "q: f32[2, 3, 5, 4], t: f32[2, 3, 4, 7], m: f32[2, 1, 5, 7]<mask>, s: [], c: -3.4028234663852886e+38, e: None, \
         l: None, n: None, p: None, d: -1",
     )
-    .when(&[Finite("m"), Hides("c")])
+    .when(&[Finite("m"), Hides("c"), OfDType("e", "q")])
     .rounding()
     .stands_for("transformers' xglm"),
     // What is filled with a number so low that no score changes it.
     rule("where-number", "(where.self ?b (scalar_tensor ?c ?d ?l ?e ?p) ?x)", "(masked_fill.Scalar ?x ?b ?c)")
         .given("b: b8[2, 3], c: -3.0, d: float32, l: None, e: None, p: None, x: f32[2, 3]")
+        .when(&[OfDType("d", "x")])
         .rounding(),
     rule(
         "attention-hidden",

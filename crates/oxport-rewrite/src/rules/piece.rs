@@ -1,6 +1,7 @@
 //! Pieces of tensors: slices of slices, of concatenations and stacks, and elements of splits as the slices that they
 //! are.
 
+use crate::condition::Condition::{LiesAlong, NotNegative};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -37,6 +38,26 @@ pub(super) static RULES: &[Rule] = &[
         "(slice.Tensor ?x ?d (@before ?n ?i 0) (@before ?n ?i 1) 1)",
     )
     .given("x: f32[5, 3], n: [2, 1, 2], d: 0, i: 1"),
+    // As Core ATen writes what is put in the place of an index.
+    rule(
+        "select-scatter",
+        "(where.self (eq.Scalar (reshape|view (arange.start_step 0 ?n 1 None ?l ?v ?p) ?s) ?i) (expand (unsqueeze ?y ?d) \
+        ?e ?f) ?x)",
+        "(select_scatter ?x ?y ?d ?i)",
+    )
+    .given(
+        "n: 4, l: None, v: None, p: None, s: [1, -1, 1], i: 2, y: f32[2, 3], d: 1, e: [2, 4, 3], f: False, \
+        x: f32[2, 4, 3]",
+    )
+    .against(&[
+        "n: 3, l: None, v: None, p: None, s: [1, 1, -1], i: 1, y: f32[2, 3], d: 1, e: [2, 3, 3], f: False, \
+        x: f32[2, 3, 3]",
+        "n: 300, l: None, v: None, p: None, s: [-1], i: 2, y: f32[], d: 0, e: [300], f: False, x: f32[300]",
+        "n: 4, l: None, v: None, p: None, s: [1, -1, 1], i: -1, y: f32[2, 3], d: 1, e: [2, 4, 3], f: False, \
+        x: f32[2, 4, 3]",
+    ])
+    .when(&[LiesAlong("n", "s", "x", "d"), NotNegative("i")])
+    .stands_for("transformers' qwen3_next, in Core ATen"),
     rule("unbind", "(_operator::getitem (unbind.int ?x ?d) ?i)", "(select.int ?x ?d ?i)")
         .given("x: f32[5, 3], d: 0, i: 1")
         .stands_for("timm's davit_tiny"),

@@ -21,6 +21,9 @@ pub(super) static RULES: &[Rule] = &[
         .rounding()
         .stands_for("transformers' vit_msn, in Core ATen"),
     // Rows are copied at most once.
+    rule("linear-of-copied", "(linear (contiguous|clone ?x ?m) ?w ?b)", "(linear ?x ?w ?b)")
+        .given("x: f32[2, 5, 3]{15, 1, 5}, m: contiguous_format, w: f32[4, 3], b: f32[4]")
+        .rounding(),
     rule(
         "linear-of-copy",
         "(linear (reshape (permute (contiguous ?x ?m) ?a) ?s) ?w ?b)",

@@ -326,7 +326,7 @@ fn others(text: &str) -> Vec<String> {
                 "0", "1", "-1", "2", "3", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
                 "True",
             ],
-            _ => &["None", "True", "False", "0.5", "float64", "float16", "int32", "channels_last"],
+            _ => &["None", "True", "False", "0.5", "float64", "float16", "int32", "uint8", "channels_last"],
         };
         return others.iter().map(|o| o.to_string()).collect();
     };
