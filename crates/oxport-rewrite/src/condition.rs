@@ -223,7 +223,7 @@ impl Condition {
             }
             Condition::Number(v) => m.number(v).is_some(),
             Condition::NotNegative(v) => m.number(v)? >= 0.0,
-            Condition::Modest(v) => (1e-6..1e6).contains(&m.number(v)?.abs()),
+            Condition::Modest(v) => (1e-4..=1e4).contains(&m.number(v)?.abs()),
             Condition::NoOverflowBetween(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
             Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
             Condition::Near(t, v, x) => {

@@ -321,14 +321,13 @@ fn shapes(variables: &[(&'static str, Variable<'static>)], present: &[i64]) -> V
 /// Other constants in the place of one.
 fn others(text: &str) -> Vec<String> {
     let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) else {
-        let others: &[&str] = match text.as_bytes()[0] {
-            b'0'..=b'9' | b'-' => &[
-                "0", "1", "-1", "2", "3", "0.0", "-0.0", "3.0", "0.3", "3e38", "1e30", "-1e30", "1e-39", "inf", "nan",
-                "True",
-            ],
-            _ => &["None", "True", "False", "0.5", "float64", "float16", "int32", "uint8", "channels_last"],
+        let others = match text.as_bytes()[0] {
+            b'0'..=b'9' | b'-' => {
+                "0 1 -1 2 3 0.0 -0.0 3.0 0.3 3e38 1e30 -1e30 1e-39 inf nan 3000000000 9007199254740993 1e-310 1e300 True"
+            }
+            _ => "None True False 0.5 float64 float16 bfloat16 int64 int32 uint8 bool complex64 channels_last",
         };
-        return others.iter().map(|o| o.to_string()).collect();
+        return others.split(' ').map(str::to_string).collect();
     };
     let numbers: Vec<i64> = split_top(list).iter().filter_map(|n| n.parse().ok()).collect();
     let mut others: Vec<Vec<i64>> =
