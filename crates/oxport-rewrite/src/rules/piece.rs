@@ -41,8 +41,8 @@ pub(super) static RULES: &[Rule] = &[
     // As Core ATen writes what is put in the place of an index.
     rule(
         "select-scatter",
-        "(where.self (eq.Scalar (reshape|view (arange.start_step 0 ?n 1 None ?l ?v ?p) ?s) ?i) (expand (unsqueeze ?y ?d) \
-        ?e ?f) ?x)",
+        "(where.self (eq.Scalar (reshape|view (arange.start_step 0 ?n 1 None ?l ?v ?p) ?s) ?i) (expand \
+        (unsqueeze ?y ?d) ?e ?f) ?x)",
         "(select_scatter ?x ?y ?d ?i)",
     )
     .given(
@@ -58,6 +58,23 @@ pub(super) static RULES: &[Rule] = &[
     ])
     .when(&[LiesAlong("n", "s", "x", "d"), NotNegative("i")])
     .stands_for("transformers' qwen3_next, in Core ATen"),
+    rule("arange", "(arange ?n ?t ?l ?v ?p)", "(arange.start_step 0 ?n 1 ?t ?l ?v ?p)")
+        .given("n: 4, t: None, l: None, v: None, p: None"),
+    // Positions that are counted.
+    rule(
+        "embedding-range",
+        "(embedding ?w (arange.start_step 0 ?n 1 None ?l ?v ?p) ?i ?g ?z)",
+        "(slice.Tensor ?w 0 0 ?n 1)",
+    )
+    .given("w: f32[6, 3], n: 4, l: None, v: None, p: None, i: -1, g: False, z: False")
+    .stands_for("transformers' whisper"),
+    rule(
+        "embedding-range-reshaped",
+        "(embedding ?w (reshape (arange.start_step 0 ?n 1 None ?l ?v ?p) ?s) ?i ?g ?z)",
+        "(reshape (slice.Tensor ?w 0 0 ?n 1) (@sizes ?w))",
+    )
+    .given("w: f32[6, 3], n: 4, l: None, v: None, p: None, s: [1, 4], i: -1, g: False, z: False")
+    .stands_for("transformers' gpt2"),
     rule("unbind", "(_operator::getitem (unbind.int ?x ?d) ?i)", "(select.int ?x ?d ?i)")
         .given("x: f32[5, 3], d: 0, i: 1")
         .stands_for("timm's davit_tiny"),

@@ -323,7 +323,8 @@ fn others(text: &str) -> Vec<String> {
     let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) else {
         let others = match text.as_bytes()[0] {
             b'0'..=b'9' | b'-' => {
-                "0 1 -1 2 3 0.0 -0.0 3.0 0.3 3e38 1e30 -1e30 1e-39 inf nan 3000000000 9007199254740993 1e-310 1e300 True"
+                "0 1 -1 2 3 0.0 -0.0 3.0 0.3 3e38 1e30 -1e30 1e-39 inf nan True \
+                3000000000 9007199254740993 1e-310 1e300"
             }
             _ => "None True False 0.5 float64 float16 bfloat16 int64 int32 uint8 bool complex64 channels_last",
         };
