@@ -10,7 +10,7 @@
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
 use oxport_tensor::gemm::After;
 use oxport_tensor::join::{Call, Producer, join};
-use oxport_tensor::{DType, Layout, SharedLayout, Tensor, TensorMut, map, math, zip, zip3};
+use oxport_tensor::{DType, Layout, SharedLayout, Tensor, TensorMut, add, clamp, clamp_gate, map, math, zip3};
 use std::time::{Duration, Instant};
 
 /// `(input channels, plane, output channels, kernel, stride, groups)`.
@@ -20,6 +20,8 @@ const SHAPES: &[[i64; 6]] = &[
     [256, 14, 1024, 1, 1, 1],
     [512, 7, 512, 3, 1, 1],
     [16, 112, 64, 1, 1, 1],
+    [16, 112, 16, 3, 1, 16],
+    [72, 56, 24, 1, 1, 1],
     [24, 56, 72, 1, 1, 1],
     [40, 28, 240, 1, 1, 1],
     [80, 14, 480, 1, 1, 1],
@@ -68,14 +70,21 @@ fn measure(&[c, h, o, k, s, groups]: &[i64; 6]) {
     let conv = |out: &mut TensorMut, after: Option<After<'_>>| {
         convolution(&x, &weight, Some(&bias), &options, packed.as_ref(), after, out).is_ok()
     };
-    let relu: Pass<'_> = &|x, out| map(x, out, |x: f32| if x < 0.0 { 0.0 } else { x }).is_ok();
+    let relu: Pass<'_> = &|x, out| clamp(x, out, 0f32, None).is_ok();
+    let gate: Pass<'_> = &|x, out| clamp_gate(x, out, 3f32, [0.0, 6.0], 1.0 / 6.0).is_ok();
     let silu: Pass<'_> = &|x, out| map(x, out, math::silu::<f32>).is_ok();
     let norm: Pass<'_> = &|x, out| zip3(x, &scale, &shift, out, |x: f32, a: f32, b: f32| x * a + b).is_ok();
-    let add: Pass<'_> = &|x, out| zip(x, &residual, out, |x: f32, y: f32| x + y).is_ok();
+    let sum: Pass<'_> = &|x, out| add(x, &residual, out).is_ok();
     let mut out = last(&sizes);
     let alone = least(|| assert!(conv(&mut out, None)));
     let mut line = format!("{:>34} {:>9.1}", format!("{c}x{h}x{h} {k}x{k} {o} groups {groups}"), micros(alone));
-    for (name, passes) in [("relu", &[relu][..]), ("silu", &[silu]), ("norm, add, relu", &[norm, add, relu])] {
+    for (name, passes) in [
+        ("relu", &[relu][..]),
+        ("hardswish", &[gate]),
+        ("silu", &[silu]),
+        ("add", &[sum]),
+        ("norm, add, relu", &[norm, sum, relu]),
+    ] {
         let mut outs: Vec<TensorMut> = (0..=passes.len()).map(|_| last(&sizes)).collect();
         let apart = least(|| {
             assert!(conv(&mut outs[0], None));

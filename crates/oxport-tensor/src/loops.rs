@@ -12,7 +12,7 @@
 
 use smallvec::SmallVec;
 
-use crate::gemm::Activation;
+use crate::gemm::{Activation, Gate};
 use crate::number::Float;
 use crate::simd::{self, Kernel};
 use crate::{DType, Element, Error, Result, Scalar, SharedLayout, Tensor, TensorMut, cast as convert_to, dispatch};
@@ -64,7 +64,7 @@ pub fn clamp_gate<T: Element + Float>(
     scale: T,
 ) -> Result<()> {
     let [s, l, h, f] = [shift, low, high, scale].map(convert_to);
-    let known = Known::Activation(Activation::ClampGate { shift: s, bounds: [l, h], scale: f });
+    let known = Known::Activation(Activation::ClampGate(Gate { shift: s, bounds: [l, h], scale: f }));
     let known = (T::DTYPE == DType::F32).then_some(known);
     let gated = move |x: T| {
         let sum = x + shift;

@@ -59,13 +59,15 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     true
 }
 
-/// The kernel of whole rows, if there is one for such a kernel.
+/// The kernel of whole rows of so many outputs, if there is one for such a kernel.
 fn line_kernel<T: Multiply>(g: &Geometry, width: usize) -> Option<LineFn<T::Acc>> {
-    let [deep, tall, wide] = g.kernel;
-    let (size, step) = (wide.checked_sub(3)?, g.stride[2].checked_sub(1)?);
+    let ([deep, tall, wide], [.., stride], [.., padding], [.., input]) = (g.kernel, g.stride, g.padding, g.input);
+    let (size, step) = (wide.checked_sub(3)?, stride.checked_sub(1)?);
     let is_square = deep == 1 && tall == wide && size.is_multiple_of(2) && g.dilation[2] == 1;
     let lines = T::Acc::kernels().lines.as_ref().filter(|_| is_square && width >= LEAST_COLUMNS)?;
-    lines.get(size / 2)?.get(step).copied()
+    let read = (width - 1) * stride + wide;
+    let is_padded_by_half = padding <= wide / 2 && read <= padding + input + wide / 2;
+    lines.get(size / 2)?.get(step).copied().filter(|_| is_padded_by_half)
 }
 
 /// What all rows of an output are made of.

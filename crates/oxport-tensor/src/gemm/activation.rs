@@ -9,12 +9,83 @@ pub(crate) type Bounds<T> = [T; 2];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Activation<T> {
     Clamp(Bounds<T>),
-    /// `x · clamp(x + shift) · scale`
-    ClampGate {
-        shift: T,
-        bounds: Bounds<T>,
-        scale: T,
-    },
+    ClampGate(Gate<T>),
+}
+
+/// `x · clamp(x + shift) · scale`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Gate<T> {
+    pub(crate) shift: T,
+    pub(crate) bounds: Bounds<T>,
+    pub(crate) scale: T,
+}
+
+/// What an activation does to a register. One that is known where it is inlined costs no choice per register.
+pub(super) trait Activate<L: Lane>: Copy {
+    /// # Safety
+    /// The CPU has the lane's feature.
+    unsafe fn of(self, x: L) -> L;
+}
+
+/// None.
+#[derive(Clone, Copy)]
+pub(super) struct Kept;
+
+impl<L: Lane> Activate<L> for Kept {
+    #[inline(always)]
+    unsafe fn of(self, x: L) -> L {
+        x
+    }
+}
+
+/// A product by a number.
+#[derive(Clone, Copy)]
+pub(super) struct Scaled<L>(pub(super) L);
+
+impl<L: Lane> Activate<L> for Scaled<L> {
+    #[inline(always)]
+    unsafe fn of(self, x: L) -> L {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.mul(x) }
+    }
+}
+
+/// [`Activation::Clamp`].
+#[derive(Clone, Copy)]
+pub(super) struct Clamped<L>([L; 2]);
+
+impl<L: Lane> Clamped<L> {
+    /// # Safety
+    /// The CPU has the lane's feature.
+    #[inline(always)]
+    pub(super) unsafe fn new([low, high]: Bounds<L::T>) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { Clamped([L::splat(low), L::splat(high)]) }
+    }
+}
+
+impl<L: Lane> Activate<L> for Clamped<L> {
+    #[inline(always)]
+    unsafe fn of(self, x: L) -> L {
+        let Clamped([low, high]) = self;
+        // SAFETY: promised by the caller.
+        unsafe { x.raised(low).lowered(high) }
+    }
+}
+
+/// [`Activation::ClampGate`], whose numbers are read each time.
+#[derive(Clone, Copy)]
+pub(super) struct GatedBy<L: Lane>(pub(super) *const Gate<L::T>);
+
+impl<L: Lane> Activate<L> for GatedBy<L> {
+    #[inline(always)]
+    unsafe fn of(self, x: L) -> L {
+        // SAFETY: the gate lives as long as this; the CPU feature is the caller's promise.
+        unsafe {
+            let Gate { shift, bounds, scale } = *self.0;
+            x.mul(Clamped::<L>::new(bounds).of(x.add(L::splat(shift)))).mul(L::splat(scale))
+        }
+    }
 }
 
 /// Applies it to all of these registers. Their number is known where this is inlined, so that they stay registers.
@@ -24,16 +95,16 @@ pub(super) unsafe fn activate<L: Lane>(numbers: &mut [L], activation: Option<Act
     unsafe {
         match activation {
             None => {}
-            Some(Activation::Clamp([low, high])) => {
-                let (low, high) = (L::splat(low), L::splat(high));
+            Some(Activation::Clamp(bounds)) => {
+                let clamp = Clamped::<L>::new(bounds);
                 for x in numbers {
-                    *x = x.raised(low).lowered(high);
+                    *x = clamp.of(*x);
                 }
             }
-            Some(Activation::ClampGate { shift, bounds: [low, high], scale }) => {
-                let (low, high, shift, scale) = (L::splat(low), L::splat(high), L::splat(shift), L::splat(scale));
+            Some(Activation::ClampGate(gate)) => {
+                let gate = GatedBy::<L>(&gate);
                 for x in numbers {
-                    *x = x.mul(x.add(shift).raised(low).lowered(high)).mul(scale);
+                    *x = gate.of(*x);
                 }
             }
         }

@@ -19,7 +19,7 @@ use super::narrow_bodies::{axpy_body, dot_body, stream_body};
 use super::pack_bodies::{copy_body, transpose_body};
 use super::runs::{Pixels, Segment, depthwise_body, runs_body};
 use super::spaced::{SpacedKernels, spaced_body};
-use super::tall::{TallMicro, tall_body};
+use super::strided::{StridedMicro, strided_body};
 use super::tap_bodies::{gather_body, taps_body};
 use super::tile::{TileOut, prefetch_tile, store_tile};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
@@ -104,8 +104,9 @@ pub struct Kernels<T: 'static> {
     pub(crate) single_terms: [TermsFn<T>; 2],
     pub(crate) spread: [SpreadFn<T>; 2],
     pub(crate) depthwise: Depthwise<T>,
-    /// Of half a register of columns, of one, in twice the rows. For `f32` in registers.
-    pub(super) tall: Option<[TallMicro<T>; 2]>,
+    /// Likewise, for evenly spaced rows, and for twice as many where columns fill at most one register. For `f32` in
+    /// registers.
+    pub(super) strided: Option<[StridedMicro<T>; 4]>,
     /// Likewise.
     pub(crate) lines: Option<Lines<T>>,
     /// Likewise.
@@ -139,13 +140,13 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(out);
-        let (mut a, mut b, mut ahead) = (a, b, out.ahead);
+        let (mut a, mut b, mut ahead) = (a, b, out.ahead.at);
         for p in 0..k {
             L::prefetch_later(ahead);
-            if out.second > 0 {
-                L::prefetch_later(ahead.wrapping_add(out.second));
+            if out.ahead.second > 0 {
+                L::prefetch_later(ahead.wrapping_add(out.ahead.second));
             }
-            ahead = out.moved(ahead, p);
+            ahead = out.ahead.moved(ahead, p);
             let mut bv = [L::zero(); NV];
             for (v, r) in bv.iter_mut().enumerate() {
                 *r = L::load(b.add(v * L::N));
@@ -202,10 +203,11 @@ macro_rules! entry {
                         [spaced::<L, $two, 2, 1>, spaced::<L, $two, 2, 2>],
                     ],
                 };
-                const TALL: [TallMicro<L::T>; 2] = {
-                    let is_twice = $one == 2 * Self::MICRO.len();
-                    assert!(is_twice || !Self::IS_SINGLE, "law: a tall tile has twice the rows of the largest one");
-                    [tall::<L::Half, $one>, tall::<L, $one>]
+                const STRIDED: [StridedMicro<L::T>; 4] = {
+                    let is_twice = $one == 2 * Self::MICRO.len() && $two == Self::MICRO.len();
+                    assert!(is_twice || !Self::IS_SINGLE, "law: a tile of one register has twice the rows of others");
+                    let half = if Self::HAS_HALF { strided::<WithHalf<L>, $two, 1> } else { strided::<L, $two, 2> };
+                    [strided::<L::Half, $one, 1>, strided::<L, $one, 1>, half, strided::<L, $two, 2>]
                 };
                 const IS_SINGLE: bool = L::REGISTERS > 0 && size_of::<L::T>() == 4;
                 pub(super) const KERNELS: Kernels<L::T> = Kernels {
@@ -224,7 +226,7 @@ macro_rules! entry {
                     single_terms: [terms::<L::Half, true>, terms::<L, true>],
                     spread: [spread::<L::Half>, spread::<L>],
                     depthwise: depthwise::<L>,
-                    tall: if Self::IS_SINGLE { Some(Self::TALL) } else { None },
+                    strided: if Self::IS_SINGLE { Some(Self::STRIDED) } else { None },
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
                     spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },
                     gather: gather::<L>,
@@ -262,13 +264,13 @@ macro_rules! entry {
                 unsafe { spaced_body::<L, MR, NV, S>(x, offsets, b, step, out) }
             }
             /// # Safety
-            /// As [`tall_body`]; the CPU has the features.
+            /// As [`strided_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn tall<L: Lane, const MR: usize>(
+            unsafe fn strided<L: Lane, const MR: usize, const NV: usize>(
                 k: usize, x: *const L::T, row: usize, b: *const L::T, step: usize, out: &TileOut<L::T>,
             ) {
                 // SAFETY: the contract is passed on.
-                unsafe { tall_body::<L, MR>(k, x, row, b, step, out) }
+                unsafe { strided_body::<L, MR, NV>(k, x, row, b, step, out) }
             }
             /// # Safety
             /// As [`dot_body`]; the CPU has the features.

@@ -53,11 +53,11 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn prefetch(p: *const Self::T);
     /// Likewise, into the second-level cache.
     unsafe fn prefetch_later(p: *const Self::T);
-    /// The next number's place, of which the compiler knows nothing: else it takes all sums of places and steps out of
-    /// a loop, though they find no registers.
+    /// The place `by` numbers on, of which the compiler knows nothing: else it takes all sums of places and steps out
+    /// of a loop, though they find no registers.
     #[inline(always)]
-    fn advanced(p: *const Self::T) -> *const Self::T {
-        p.wrapping_add(1)
+    fn advanced(p: *const Self::T, by: usize) -> *const Self::T {
+        p.wrapping_add(by)
     }
 }
 
@@ -252,8 +252,8 @@ mod x86 {
                 }
                 #[allow(clippy::pointers_in_nomem_asm_block)]
                 #[inline(always)]
-                fn advanced(p: *const $t) -> *const $t {
-                    let mut p = p.wrapping_add(1);
+                fn advanced(p: *const $t, by: usize) -> *const $t {
+                    let mut p = p.wrapping_add(by);
                     // SAFETY: there is no instruction, and so none that reads what is there.
                     unsafe { asm!("/* {} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags)) };
                     p

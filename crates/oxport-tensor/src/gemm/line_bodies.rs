@@ -11,7 +11,8 @@ use super::lane::Lane;
 pub(crate) struct Line<'a, T> {
     /// The first column of the input's row of each row of taps, or null: zeros.
     pub rows: &'a [*const T],
-    /// From column to column, columns, and columns of zeros in front of them.
+    /// From column to column, columns, and columns of zeros in front of them, of which there are at most half a kernel;
+    /// not more are behind them.
     pub step: usize,
     pub width: usize,
     pub padding: usize,
@@ -91,18 +92,23 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, 
             for (t, f) in f.iter_mut().enumerate() {
                 *f = L::load(factors.add(t * L::N));
             }
+            let first = (p * S).wrapping_sub(line.padding);
+            let mut x = from.wrapping_add(first.wrapping_mul(step));
             // Written out, so that sums stay in registers.
             macro_rules! columns {
                 ($($i:literal)+) => {$(
                     if $i < (P - 1) * S + K {
-                        let at = (p * S + $i).wrapping_sub(line.padding);
-                        let x = if at < line.width { from.wrapping_add(at * step) } else { line.zeros };
-                        let x = if PART { L::load_part(x, members) } else { L::load(x) };
+                        // Others have neighbors on both sides.
+                        let is_outer = $i < K / 2 || $i >= (P - 1) * S + K - K / 2;
+                        let is_zero = is_outer && first.wrapping_add($i) >= line.width;
+                        let from = if is_zero { line.zeros } else { x };
+                        let numbers = if PART { L::load_part(from, members) } else { L::load(from) };
                         for t in 0..K {
                             if $i >= t && ($i - t) % S == 0 && ($i - t) / S < P {
-                                acc[($i - t) / S] = f[t].mul_add(x, acc[($i - t) / S]);
+                                acc[($i - t) / S] = f[t].mul_add(numbers, acc[($i - t) / S]);
                             }
                         }
+                        x = L::advanced(x, step);
                     }
                 )+};
             }

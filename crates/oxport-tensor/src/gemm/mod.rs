@@ -36,7 +36,7 @@ mod part;
 mod planes;
 mod runs;
 mod spaced;
-mod tall;
+mod strided;
 mod tap_bodies;
 mod tensor;
 mod tile;
@@ -44,7 +44,7 @@ mod view;
 mod winograd_bodies;
 mod with_half;
 
-pub(crate) use activation::Activation;
+pub(crate) use activation::{Activation, Gate};
 pub use block::gemm;
 pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};

@@ -11,7 +11,7 @@ use super::Compute;
 use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Rows, Source, pack_panel, slices};
-use super::tile::{TileOut, prefetch_tile, store_tile};
+use super::tile::{Ahead, TileOut, prefetch_tile, store_tile};
 use std::ops::Range;
 
 /// The place of a run of zeros.
@@ -117,36 +117,37 @@ impl<'a, T: Compute> Block<'a, T> {
         let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
         let fits = kc == 0 || b.len() >= (kc - 1) * step + out.cols.next_multiple_of(kernels.lanes);
         assert!(fits, "law: a panel has the steps of its slice");
+        if total > 0 {
+            out.ahead = Ahead::of(behind, (b.len(), kc), count + rest, total);
+        }
         match self {
             Block::Packed(a) => {
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
                 let kernel = kernels.micro[len - 1][kernels.shape(out.cols)];
-                for (i, a) in a.chunks_exact(kc * len).enumerate() {
-                    out.ask(behind, (b.len(), kc), count - i + rest, total);
+                for a in a.chunks_exact(kc * len) {
                     // SAFETY: `a` and `b` hold kc steps (sliced and checked above); the tiles are the caller's.
                     unsafe { kernel(kc, a.as_ptr(), b.as_ptr(), step, &out) }
-                    out.descend(len);
+                    out.descend(len, 1);
                 }
             }
             Block::Runs(windows) => {
                 let (segments, places) = (&windows.slices[s][..], windows.tiles(first, len * count));
                 let (shape, mut done) = (kernels.shape(out.cols), 0);
-                if let (Some(row), Some(tall), true) = (windows.row(), kernels.tall, shape < 2 && len == kernels.rows) {
-                    for (i, places) in places.chunks_exact(2 * len).enumerate() {
-                        out.ask(behind, (b.len(), kc), count - 2 * i + rest, total);
+                if let (Some(row), Some(strided), true) = (windows.row(), kernels.strided, len == kernels.rows) {
+                    let tiles = if shape < 2 { 2 } else { 1 };
+                    for places in places.chunks_exact(tiles * len) {
                         // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
-                        unsafe { tall[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
-                        out.descend(2 * len);
+                        unsafe { strided[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
+                        out.descend(tiles * len, tiles);
                     }
-                    done = count / 2 * 2;
+                    done = count / tiles * tiles;
                 }
                 let kernel = kernels.runs[len - 1][shape];
-                for (i, places) in places.chunks_exact(len * windows.count).enumerate().skip(done) {
-                    out.ask(behind, (b.len(), kc), count - i + rest, total);
+                for places in places.chunks_exact(len * windows.count).skip(done) {
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
                     unsafe { kernel(segments, places.as_ptr(), b.as_ptr(), step, &out) }
-                    out.descend(len);
+                    out.descend(len, 1);
                 }
             }
         }
@@ -290,7 +291,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
     unsafe {
         let mut acc = [[L::zero(); NV]; MR];
         prefetch_tile::<L, MR>(out);
-        let (mut b, mut ahead, mut step) = (b, out.ahead, 0);
+        let (mut b, mut ahead, mut step) = (b, out.ahead.at, 0);
         let mut rows = [std::ptr::null::<L::T>(); MR];
         for segment in segments {
             for (i, row) in rows.iter_mut().enumerate() {
@@ -301,7 +302,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                 // Pointers that find no register are loaded once for two steps.
                 for _ in 0..2 {
                     L::prefetch_later(ahead);
-                    ahead = out.moved(ahead, step);
+                    ahead = out.ahead.moved(ahead, step);
                     step += 1;
                 }
                 let (first, second) = (L::load(b), L::load(b.add(b_step)));
@@ -314,7 +315,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
             }
             while p < segment.len {
                 L::prefetch_later(ahead);
-                ahead = out.moved(ahead, step);
+                ahead = out.ahead.moved(ahead, step);
                 let mut bv = [L::zero(); NV];
                 for (v, r) in bv.iter_mut().enumerate() {
                     *r = L::load(b.add(v * L::N));

@@ -1,8 +1,10 @@
 //! Tiles: where one of a product goes, and how it is written.
 
 use super::Compute;
-use super::activation::{Activation, activate};
+use super::activation::{Activate, Activation, Clamped, GatedBy, Kept, Scaled, activate};
 use super::lane::Lane;
+use std::hint;
+use std::mem::MaybeUninit;
 
 /// Where a tile of a product goes: `c = activation(add + alpha·ab + residual)`.
 #[derive(Clone, Copy)]
@@ -22,54 +24,65 @@ pub(super) struct TileOut<T> {
     pub(super) residual: *const T,
     /// What becomes of them then.
     pub(super) activation: Option<Activation<T>>,
-    /// What is asked for at the steps of k, and how it moves on: see [`ask`](TileOut::ask).
-    pub(super) ahead: *const T,
-    pub(super) spacing: isize,
-    pub(super) back: isize,
-    /// How far behind it another cache line is asked for at each step; none if 0.
-    pub(super) second: usize,
+    /// What is asked for at the steps of k.
+    pub(super) ahead: Ahead<T>,
 }
 
 /// How many parts of a panel are asked for side by side. The CPU's own prefetchers follow each of them, through pages
 /// of 4 KB, and wait for more cache lines than instructions can.
 const STREAMS: usize = 8;
 
+/// Cache lines that a tile asks for while it is computed, a step at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead<T> {
+    /// What is asked for at the first step, how it moves on, and the same from one part to the next.
+    pub(super) at: *const T,
+    spacing: isize,
+    back: isize,
+    /// How far behind it another cache line is asked for at each step; none if 0.
+    pub(super) second: usize,
+    /// From one tile to the next.
+    share: usize,
+}
+
+impl<T> Ahead<T> {
+    /// Nothing that is not there already.
+    pub(super) fn none(here: *const T) -> Self {
+        Ahead { at: here, spacing: 0, back: 0, second: 0, share: 0 }
+    }
+
+    /// A tile's share of the panel of `len` numbers that comes after its own one of `steps` steps. To that one come
+    /// `total` tiles, this one and `left - 1` more of them from here on.
+    #[inline]
+    pub(super) fn of(next: *const T, (len, steps): (usize, usize), left: usize, total: usize) -> Self {
+        // A step is two cache lines for a single tile.
+        let second = if total == 1 { len / 2 } else { 0 };
+        let len = len - second;
+        let (spacing, pace) = (len / STREAMS, (len / steps.max(1)).div_ceil(total));
+        let share = pace * steps / STREAMS;
+        let back = pace as isize - spacing as isize * (STREAMS as isize - 1);
+        Ahead { at: next.wrapping_add((total - left) * share), spacing: spacing as isize, back, second, share }
+    }
+
+    /// What is asked for at the step behind `step`, at which that is `at`.
+    #[inline(always)]
+    pub(super) fn moved(&self, at: *const T, step: usize) -> *const T {
+        at.wrapping_offset(if step % STREAMS == STREAMS - 1 { self.back } else { self.spacing })
+    }
+}
+
 impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
     pub(super) fn new(c: *mut T, stride: usize, cols: usize) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
-        let (is_far, alpha, activation) = (false, T::ONE, None);
-        let (add_stride, ahead, spacing, back, second) = (0, c.cast_const(), 0, 0, 0);
-        TileOut { c, stride, cols, is_far, alpha, add, add_stride, residual, activation, ahead, spacing, back, second }
+        let (is_far, alpha, activation, ahead) = (false, T::ONE, None, Ahead::none(c.cast_const()));
+        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, residual, activation, ahead }
     }
 
-    /// While a tile is computed, asks for its share of the panel of `len` numbers that comes after its own one of
-    /// `steps` steps. To that one come `total` tiles, this one and `left - 1` more of them from here on; nothing is
-    /// asked for if `total` is 0.
+    /// Goes to the tile below this one, of so many rows each, which are `tiles` of those that ask for what comes next.
     #[inline]
-    pub(super) fn ask(&mut self, next: *const T, (len, steps): (usize, usize), left: usize, total: usize) {
-        if total == 1 {
-            // A step is two cache lines.
-            self.second = len / 2;
-        }
-        if total > 0 {
-            let len = len - self.second;
-            let (spacing, pace) = (len / STREAMS, (len / steps.max(1)).div_ceil(total));
-            self.ahead = next.wrapping_add((total - left) * (pace * steps / STREAMS));
-            self.spacing = spacing as isize;
-            self.back = pace as isize - self.spacing * (STREAMS as isize - 1);
-        }
-    }
-
-    /// What is asked for at the step behind `step`, at which that is `ahead`.
-    #[inline(always)]
-    pub(super) fn moved(&self, ahead: *const T, step: usize) -> *const T {
-        ahead.wrapping_offset(if step % STREAMS == STREAMS - 1 { self.back } else { self.spacing })
-    }
-
-    /// Goes to the tile below this one, of so many rows each.
-    #[inline]
-    pub(super) fn descend(&mut self, rows: usize) {
+    pub(super) fn descend(&mut self, rows: usize, tiles: usize) {
+        self.ahead.at = self.ahead.at.wrapping_add(tiles * self.ahead.share);
         self.c = self.c.wrapping_add(rows * self.stride);
         self.add = self.add.wrapping_add(rows * self.add_stride);
         if !self.residual.is_null() {
@@ -101,67 +114,95 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
     }
 }
 
-/// Writes the registers of a tile. The loops are small, so that they are unrolled: else registers would be memory.
+/// Writes the registers of a tile.
 #[inline(always)]
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, residual, activation, .. } = *out;
+    let is_whole = out.cols == NV * L::N;
+    let is_scaled = out.alpha != L::T::ONE;
+    let is_alone = out.add.is_null() && out.residual.is_null();
     // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
     unsafe {
-        let mut acc = *acc;
-        if alpha != L::T::ONE {
-            let alpha = L::splat(alpha);
-            for row in &mut acc {
-                for r in row {
-                    *r = alpha.mul(*r);
-                }
-            }
+        match out.activation {
+            _ if !is_whole => store_memory(acc, out),
+            None if is_scaled && is_alone => store_registers(acc, out, Scaled(L::splat(out.alpha))),
+            _ if is_scaled => store_memory(acc, out),
+            None => store_registers(acc, out, Kept),
+            Some(Activation::Clamp(bounds)) => store_registers(acc, out, Clamped::<L>::new(bounds)),
+            // For all that the compiler knows, what is written may be this: it keeps no register for the numbers.
+            Some(Activation::ClampGate(gate)) => store_registers(acc, out, GatedBy::<L>(hint::black_box(&gate))),
         }
-        if cols == NV * L::N && add_stride == 0 && !add.is_null() {
-            // One row for all rows.
-            let mut start = [L::zero(); NV];
-            for (v, start) in start.iter_mut().enumerate() {
-                *start = L::load(add.add(v * L::N));
-            }
-            for row in &mut acc {
-                for (r, start) in row.iter_mut().zip(start) {
-                    *r = start.add(*r);
+    }
+}
+
+/// Writes whole registers, whose scale is part of the activation. They stay registers: what is done to one needs two
+/// more at most.
+#[inline(always)]
+unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
+    acc: &[[L; NV]; MR],
+    out: &TileOut<L::T>,
+    activate: impl Activate<L>,
+) {
+    let TileOut { c, stride, add, add_stride, residual, .. } = *out;
+    // SAFETY: as for `store_tile`.
+    unsafe {
+        // Written out, so that sums stay in registers.
+        macro_rules! rows {
+            ($($i:literal)+) => {$(
+                if $i < MR {
+                    let mut row = acc[$i];
+                    if !add.is_null() {
+                        for (v, r) in row.iter_mut().enumerate() {
+                            *r = L::load(add.wrapping_add($i * add_stride + v * L::N)).add(*r);
+                        }
+                    }
+                    if !residual.is_null() {
+                        for (v, r) in row.iter_mut().enumerate() {
+                            *r = r.add(L::load(residual.wrapping_add($i * stride + v * L::N)));
+                        }
+                    }
+                    for (v, r) in row.into_iter().enumerate() {
+                        activate.of(r).store(c.wrapping_add($i * stride + v * L::N));
+                    }
                 }
-            }
-        } else if !add.is_null() {
-            for (i, row) in acc.iter_mut().enumerate() {
-                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
-                    let from = add.wrapping_add(i * add_stride + v * L::N);
-                    let n = cols - v * L::N;
-                    *r = if n >= L::N { L::load(from) } else { L::load_part(from, n) }.add(*r);
-                }
-            }
+            )+};
         }
-        if !residual.is_null() {
-            for (i, row) in acc.iter_mut().enumerate() {
-                for (v, r) in row.iter_mut().enumerate().take_while(|(v, _)| v * L::N < cols) {
-                    let from = residual.wrapping_add(i * stride + v * L::N);
-                    let n = cols - v * L::N;
-                    *r = r.add(if n >= L::N { L::load(from) } else { L::load_part(from, n) });
+        rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);
+    }
+}
+
+/// Writes a tile of any columns, in a loop over a copy of its registers in memory.
+#[inline(always)]
+unsafe fn store_memory<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
+    let TileOut { c, stride, cols, alpha, add, add_stride, residual, activation, .. } = *out;
+    let mut copy = [[MaybeUninit::<L>::uninit(); NV]; MR];
+    for (to, r) in copy.as_flattened_mut().iter_mut().zip(acc.as_flattened()) {
+        to.write(*r);
+    }
+    // SAFETY: as for `store_tile`; all of the copy is written.
+    unsafe {
+        let (is_scaled, alpha) = (alpha != L::T::ONE, L::splat(alpha));
+        // The loop stays one: its body is large, and there are many kernels.
+        for i in 0..hint::black_box(MR) {
+            for v in 0..NV {
+                let (at, n) = (v * L::N, cols.saturating_sub(v * L::N).min(L::N));
+                macro_rules! read {
+                    ($from:expr) => {
+                        if n == L::N { L::load($from) } else { L::load_part($from, n) }
+                    };
                 }
-            }
-        }
-        activate(acc.as_flattened_mut(), activation);
-        if cols == NV * L::N {
-            for (i, row) in acc.iter().enumerate() {
-                for (v, r) in row.iter().enumerate() {
-                    r.store(c.wrapping_add(i * stride + v * L::N));
+                let mut r = copy[i][v].assume_init();
+                if is_scaled {
+                    r = alpha.mul(r);
                 }
-            }
-            return;
-        }
-        for (i, row) in acc.iter().enumerate() {
-            for (v, r) in row.iter().enumerate() {
-                let (p, at) = (c.wrapping_add(i * stride + v * L::N), v * L::N);
-                if cols >= at + L::N {
-                    r.store(p);
-                } else if cols > at {
-                    r.store_part(p, cols - at);
+                if !add.is_null() {
+                    r = read!(add.wrapping_add(i * add_stride + at)).add(r);
                 }
+                if !residual.is_null() {
+                    r = r.add(read!(residual.wrapping_add(i * stride + at)));
+                }
+                activate(std::slice::from_mut(&mut r), activation);
+                let to = c.wrapping_add(i * stride + at);
+                if n == L::N { r.store(to) } else { r.store_part(to, n) }
             }
         }
     }
