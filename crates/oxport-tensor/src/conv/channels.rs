@@ -5,12 +5,15 @@
 use super::depthwise::{Shared, spread};
 use super::grouped::by_registers;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
-use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Pixels, ZEROS};
+use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS};
 use crate::parallel;
 use std::ops::Range;
 
 /// Where there are fewer rows for each thread, as of sequences, threads share channels.
 const ROWS_PER_THREAD: usize = 2;
+
+/// Rows of the input that two rows of an output read at most.
+const MOST_ROWS: usize = 9;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.
@@ -32,26 +35,30 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     if let Some(bias) = conv.bias {
         T::widen(&bias[..channels], &mut start[..channels]);
     }
-    let line = line_kernel::<T>(g, out.sizes[2]);
+    let (line, pair) = line_kernels::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
     let activation = if line.is_some() { conv.activation_only() } else { None };
     let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], activation };
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
-    let count = g.batch * depth * height;
+    let at_once = if pair.is_some() { 2 } else { 1 };
+    let lines = height.div_ceil(at_once);
+    let count = g.batch * depth * lines;
     // Channels in whole registers.
     let registers = padded / kernels.lanes;
     let parts = if count < ROWS_PER_THREAD * parallel::threads() { parallel::threads().min(registers) } else { 1 };
-    spread(count * parts, width * g.taps() * channels / parts, |i| {
+    spread(count * parts, at_once * width * g.taps() * channels / parts, |i| {
         let (part, i) = (i / count, i % count);
         let [from, to] = [part, part + 1].map(|part| (part * registers / parts * kernels.lanes).min(channels));
-        let place = [i / (depth * height), i / height % depth, i % height];
+        let place = [i / (depth * lines), i / lines % depth, i % lines * at_once];
+        let here = at_once.min(height - place[2]);
         let at = place[0] * yn + (place[1] * height + place[2]) * width * yp + from;
         // SAFETY: parts of rows of the output are each this task's own (checked by `convolve`), with room for these
         // channels.
         unsafe {
-            shared.row(conv.after, at, [width, yp, to - from], activation.is_some(), |y, step| match line {
-                Some(f) => rows.line(f, place, from..to, width, y, step),
+            let f = if here == 2 { pair } else { line };
+            shared.row(conv.after, at, [here * width, yp, to - from], activation.is_some(), |y, step| match f {
+                Some(f) => rows.line((f, here), place, from..to, width, y, step),
                 None => rows.windows(&windows, place, from..to, y, step),
             });
         }
@@ -59,15 +66,20 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     true
 }
 
-/// The kernel of whole rows of so many outputs, if there is one for such a kernel.
-fn line_kernel<T: Multiply>(g: &Geometry, width: usize) -> Option<LineFn<T::Acc>> {
-    let ([deep, tall, wide], [.., stride], [.., padding], [.., input]) = (g.kernel, g.stride, g.padding, g.input);
-    let (size, step) = (wide.checked_sub(3)?, stride.checked_sub(1)?);
-    let is_square = deep == 1 && tall == wide && size.is_multiple_of(2) && g.dilation[2] == 1;
-    let lines = T::Acc::kernels().lines.as_ref().filter(|_| is_square && width >= LEAST_COLUMNS)?;
-    let read = (width - 1) * stride + wide;
-    let is_padded_by_half = padding <= wide / 2 && read <= padding + input + wide / 2;
-    lines.get(size / 2)?.get(step).copied().filter(|_| is_padded_by_half)
+/// The kernels of whole rows of so many outputs, and of two of them, if there are any for such a kernel.
+fn line_kernels<T: Multiply>(g: &Geometry, width: usize) -> (Option<LineFn<T::Acc>>, Option<LineFn<T::Acc>>) {
+    let ([deep, tall, wide], [_, down, right]) = (g.kernel, g.stride);
+    let read = width.saturating_sub(1) * right + wide;
+    let is_padded_by_half = g.padding[2] <= wide / 2 && read <= g.padding[2] + g.input[2] + wide / 2;
+    let is_square = deep == 1 && tall == wide && wide % 2 == 1 && wide > 1 && g.dilation[2] == 1;
+    if !is_square || !is_padded_by_half || width < LEAST_COLUMNS {
+        return (None, None);
+    }
+    let of = |lines: &Option<Lines<T::Acc>>| lines.as_ref()?.get(wide / 2 - 1)?.get(right - 1).copied();
+    let kernels = T::Acc::kernels();
+    // Two rows of a small kernel have few rows of the input in common.
+    let shares_rows = wide > 3 && down == right && g.dilation[1] == 1;
+    (of(&kernels.lines), of(&kernels.line_pairs).filter(|_| shares_rows))
 }
 
 /// What all rows of an output are made of.
@@ -82,14 +94,14 @@ struct Rows<'a, T: Multiply> {
 }
 
 impl<T: Multiply> Rows<'_, T> {
-    /// Some channels of row `[image, depth, height]` of an output of such a width, by the kernel of whole rows; the
-    /// first one begins a register.
+    /// Some channels of so many rows, from row `[image, depth, height]` on, of an output of such a width, by the kernel
+    /// of whole rows; the first one begins a register.
     ///
     /// # Safety
-    /// At `y`, and every `y_stride` numbers on for all columns, is room for the channels.
+    /// At `y`, and every `y_stride` numbers on for all columns of all rows, is room for the channels.
     unsafe fn line(
         &self,
-        f: LineFn<T::Acc>,
+        (f, count): (LineFn<T::Acc>, usize),
         [n, d, h]: [usize; 3],
         channels: Range<usize>,
         columns: usize,
@@ -98,8 +110,9 @@ impl<T: Multiply> Rows<'_, T> {
     ) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
         let ([_, tall, _], [_, _, width]) = (g.kernel, g.input);
-        let mut rows = [std::ptr::null(); 7];
-        for (t, row) in rows.iter_mut().enumerate().take(tall) {
+        let reach = tall + (count - 1) * g.stride[1];
+        let mut rows = [std::ptr::null(); MOST_ROWS];
+        for (t, row) in rows.iter_mut().enumerate().take(reach) {
             if let (Some(z), Some(y)) = (inside(g, 0, d, 0), inside(g, 1, h, t))
                 && width > 0
             {
@@ -112,7 +125,7 @@ impl<T: Multiply> Rows<'_, T> {
         // registers for all of them; the output is the caller's promise.
         unsafe {
             f(&Line {
-                rows: &rows[..tall],
+                rows: &rows[..reach],
                 step: sw,
                 width,
                 padding: g.padding[2],

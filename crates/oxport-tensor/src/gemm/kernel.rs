@@ -62,7 +62,7 @@ pub(crate) type Outputs<T> = unsafe fn(
     Option<Activation<T>>,
     &[*mut T; 16],
 );
-/// A row of an output of a kernel per channel of one size, with steps of one or two.
+/// A row of an output of a kernel per channel of one size, with steps of one or two; or two rows.
 pub(crate) type LineFn<T> = unsafe fn(&Line<'_, T>);
 /// Those of 3×3, 5×5 and 7×7 with steps of one, and of two.
 pub(crate) type Lines<T> = [[LineFn<T>; 2]; 3];
@@ -109,6 +109,8 @@ pub struct Kernels<T: 'static> {
     pub(super) strided: Option<[StridedMicro<T>; 4]>,
     /// Likewise.
     pub(crate) lines: Option<Lines<T>>,
+    /// The same of two rows, which find registers where there are many.
+    pub(crate) line_pairs: Option<Lines<T>>,
     /// Likewise.
     pub(super) spaced: Option<SpacedKernels<T>>,
     pub(crate) gather: Gather<T>,
@@ -192,9 +194,14 @@ macro_rules! entry {
                     runs::<L, $mr, 2>,
                 ]),+];
                 const LINES: Lines<L::T> = [
-                    [line::<L, 3, 1>, line::<L, 3, 2>],
-                    [line::<L, 5, 1>, line::<L, 5, 2>],
-                    [line::<L, 7, 1>, line::<L, 7, 2>],
+                    [line::<L, 3, 1, 1>, line::<L, 3, 2, 1>],
+                    [line::<L, 5, 1, 1>, line::<L, 5, 2, 1>],
+                    [line::<L, 7, 1, 1>, line::<L, 7, 2, 1>],
+                ];
+                const LINE_PAIRS: Lines<L::T> = [
+                    [line::<L, 3, 1, 2>, line::<L, 3, 2, 2>],
+                    [line::<L, 5, 1, 2>, line::<L, 5, 2, 2>],
+                    [line::<L, 7, 1, 2>, line::<L, 7, 2, 2>],
                 ];
                 const SPACED: SpacedKernels<L::T> = SpacedKernels {
                     rows: [$one, $two],
@@ -228,6 +235,7 @@ macro_rules! entry {
                     depthwise: depthwise::<L>,
                     strided: if Self::IS_SINGLE { Some(Self::STRIDED) } else { None },
                     lines: if Self::IS_SINGLE { Some(Self::LINES) } else { None },
+                    line_pairs: if Self::IS_SINGLE && L::REGISTERS >= 32 { Some(Self::LINE_PAIRS) } else { None },
                     spaced: if Self::IS_SINGLE { Some(Self::SPACED) } else { None },
                     gather: gather::<L>,
                     points: points::<L>,
@@ -342,9 +350,9 @@ macro_rules! entry {
             /// # Safety
             /// As [`line_body`]; the CPU has the features.
             $(#[target_feature(enable = $feature)])?
-            unsafe fn line<L: Lane, const K: usize, const S: usize>(line: &Line<'_, L::T>) {
+            unsafe fn line<L: Lane, const K: usize, const S: usize, const R: usize>(line: &Line<'_, L::T>) {
                 // SAFETY: the contract is passed on.
-                unsafe { line_body::<L, K, S>(line) }
+                unsafe { line_body::<L, K, S, R>(line) }
             }
             /// # Safety
             /// As [`gather_body`]; the CPU has the features.

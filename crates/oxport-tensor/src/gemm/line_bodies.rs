@@ -1,4 +1,4 @@
-//! The bodies of kernels per channel of usual sizes: a row of the output from rows of the input, whose columns are read
+//! The bodies of kernels per channel of usual sizes: rows of the output from rows of the input, whose columns are read
 //! once for all outputs that they belong to.
 //!
 //! Invariants: those of [`super::kernel`], and of the general kernel: an output is its start and then its taps in
@@ -6,10 +6,12 @@
 
 use super::activation::{Activation, activate};
 use super::lane::Lane;
+use std::ops::Range;
 
-/// A row of an output with a kernel of `K×K` per channel.
+/// A row of an output with a kernel of `K×K` per channel, or two that are made of neighboring rows of the input.
 pub(crate) struct Line<'a, T> {
-    /// The first column of the input's row of each row of taps, or null: zeros.
+    /// The first column of the input's rows, from the first row of taps of the first row of the output to the last one
+    /// of the last; null where there are zeros.
     pub rows: &'a [*const T],
     /// From column to column, columns, and columns of zeros in front of them, of which there are at most half a kernel;
     /// not more are behind them.
@@ -26,7 +28,7 @@ pub(crate) struct Line<'a, T> {
     /// A register of zeros.
     pub zeros: *const T,
     pub activation: Option<Activation<T>>,
-    /// The first column of the output, and from one to the next.
+    /// The first column of the output, and from one to the next. Rows follow each other.
     pub y: *mut T,
     pub y_stride: usize,
 }
@@ -34,24 +36,24 @@ pub(crate) struct Line<'a, T> {
 /// Columns of an output that are computed together.
 pub(crate) const LEAST_COLUMNS: usize = 7;
 
-/// See [`Lines`](super::kernel::Lines).
+/// `R` rows: see [`Lines`](super::kernel::Lines).
 #[inline(always)]
-pub(super) unsafe fn line_body<L: Lane, const K: usize, const S: usize>(line: &Line<'_, L::T>) {
+pub(super) unsafe fn line_body<L: Lane, const K: usize, const S: usize, const R: usize>(line: &Line<'_, L::T>) {
     let (whole, rest) = (line.channels / L::N, line.channels % L::N);
     // SAFETY: passed on.
     unsafe {
         for block in 0..whole {
-            line_block::<L, K, S, false>(line, block, L::N);
+            line_block::<L, K, S, R, false>(line, block, L::N);
         }
         if rest > 0 {
-            line_block::<L, K, S, true>(line, whole, rest);
+            line_block::<L, K, S, R, true>(line, whole, rest);
         }
     }
 }
 
 /// All columns of a register of channels, of which the last one of all has only some `members`.
 #[inline(always)]
-unsafe fn line_block<L: Lane, const K: usize, const S: usize, const PART: bool>(
+unsafe fn line_block<L: Lane, const K: usize, const S: usize, const R: usize, const PART: bool>(
     line: &Line<'_, L::T>,
     block: usize,
     members: usize,
@@ -59,16 +61,16 @@ unsafe fn line_block<L: Lane, const K: usize, const S: usize, const PART: bool>(
     let mut p = 0;
     // SAFETY: passed on.
     unsafe {
-        if L::REGISTERS >= 32 {
+        if L::REGISTERS >= 32 && R == 1 {
             while p + 14 <= line.columns {
-                line_group::<L, K, S, PART, 14>(line, block, p, members);
+                line_group::<L, K, S, R, PART, 14>(line, block, p, members);
                 p += 14;
             }
         }
         while p < line.columns {
             // The last ones may be computed twice.
             p = p.min(line.columns - LEAST_COLUMNS);
-            line_group::<L, K, S, PART, LEAST_COLUMNS>(line, block, p, members);
+            line_group::<L, K, S, R, PART, LEAST_COLUMNS>(line, block, p, members);
             p += LEAST_COLUMNS;
         }
     }
@@ -76,7 +78,7 @@ unsafe fn line_block<L: Lane, const K: usize, const S: usize, const PART: bool>(
 
 /// `P` columns from column `p` on.
 #[inline(always)]
-unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, const P: usize>(
+unsafe fn line_group<L: Lane, const K: usize, const S: usize, const R: usize, const PART: bool, const P: usize>(
     line: &Line<'_, L::T>,
     block: usize,
     p: usize,
@@ -84,13 +86,53 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, 
 ) {
     // SAFETY: the caller gives such a line, of at least `p + P` columns, and a register of channels.
     unsafe {
-        let mut acc = [L::load(line.start.add(block * L::N)); P];
-        let mut factors = line.factors.add(block * K * K * L::N);
-        for &row in line.rows.iter().take(K) {
+        let mut acc = [[L::load(line.start.add(block * L::N)); P]; R];
+        let group = (block, p, members);
+        if R == 1 {
+            line_taps::<L, K, S, R, PART, P, true, false>(line, group, 0..K, &mut acc);
+        } else {
+            line_taps::<L, K, S, R, PART, P, true, false>(line, group, 0..S, &mut acc);
+            line_taps::<L, K, S, R, PART, P, true, true>(line, group, S..K, &mut acc);
+            line_taps::<L, K, S, R, PART, P, false, true>(line, group, K..K + S, &mut acc);
+        }
+        activate(acc.as_flattened_mut(), line.activation);
+        for (r, acc) in acc.into_iter().enumerate() {
+            for (i, y) in acc.into_iter().enumerate() {
+                let to = line.y.add((r * line.columns + p + i) * line.y_stride + block * L::N);
+                if PART { y.store_part(to, members) } else { y.store(to) }
+            }
+        }
+    }
+}
+
+/// Adds some rows of the input to the first row of outputs, the second one, or both.
+#[inline(always)]
+unsafe fn line_taps<
+    L: Lane,
+    const K: usize,
+    const S: usize,
+    const R: usize,
+    const PART: bool,
+    const P: usize,
+    const FIRST: bool,
+    const SECOND: bool,
+>(
+    line: &Line<'_, L::T>,
+    (block, p, members): (usize, usize, usize),
+    rows: Range<usize>,
+    acc: &mut [[L; P]; R],
+) {
+    // SAFETY: as for `line_group`.
+    unsafe {
+        let (mut sums, taps) = (*acc, line.factors.add(block * K * K * L::N));
+        for i in rows {
+            let row = *line.rows.get_unchecked(i);
             let (from, step) = if row.is_null() { (line.zeros, 0) } else { (row.add(block * L::N), line.step) };
-            let mut f = [L::zero(); K];
-            for (t, f) in f.iter_mut().enumerate() {
-                *f = L::load(factors.add(t * L::N));
+            let mut f = [[L::zero(); K]; R];
+            for (r, f) in f.iter_mut().enumerate().filter(|&(r, _)| if r == 0 { FIRST } else { SECOND }) {
+                for (t, f) in f.iter_mut().enumerate() {
+                    *f = L::load(taps.add(((i - r * S) * K + t) * L::N));
+                }
             }
             let first = (p * S).wrapping_sub(line.padding);
             let mut x = from.wrapping_add(first.wrapping_mul(step));
@@ -105,7 +147,12 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, 
                         let numbers = if PART { L::load_part(from, members) } else { L::load(from) };
                         for t in 0..K {
                             if $i >= t && ($i - t) % S == 0 && ($i - t) / S < P {
-                                acc[($i - t) / S] = f[t].mul_add(numbers, acc[($i - t) / S]);
+                                if FIRST {
+                                    sums[0][($i - t) / S] = f[0][t].mul_add(numbers, sums[0][($i - t) / S]);
+                                }
+                                if SECOND {
+                                    sums[R - 1][($i - t) / S] = f[R - 1][t].mul_add(numbers, sums[R - 1][($i - t) / S]);
+                                }
                             }
                         }
                         x = L::advanced(x, step);
@@ -113,12 +160,7 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const PART: bool, 
                 )+};
             }
             columns!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
-            factors = factors.add(K * L::N);
         }
-        activate(&mut acc, line.activation);
-        for (i, y) in acc.into_iter().enumerate() {
-            let to = line.y.add((p + i) * line.y_stride + block * L::N);
-            if PART { y.store_part(to, members) } else { y.store(to) }
-        }
+        *acc = sums;
     }
 }

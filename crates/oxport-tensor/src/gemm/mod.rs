@@ -50,7 +50,7 @@ pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
 pub(crate) use few_rows::{EvenRuns, times_packed};
 pub(crate) use group_bodies::{Spread, Terms};
-pub(crate) use kernel::{Kernels, LineFn, Tile};
+pub(crate) use kernel::{Kernels, LineFn, Lines, Tile};
 pub(crate) use line_bodies::{LEAST_COLUMNS, Line};
 pub use pack::{PackColumns, Packed, interleave};
 pub use panels::together;
