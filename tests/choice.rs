@@ -2,14 +2,15 @@
 
 use crate::{all, programs, root};
 use oxport::proof::Inquiry;
-use oxport::{Limits, Model, Opt, Target, Toolchain};
+use oxport::{DType, Expr, Fake, Limits, Model, Opt, ProgramBuilder, Target, Toolchain, registry};
+use oxport_ir::NodeId;
 use oxport_rewrite::choice::{Effort, Node, Pick, Space};
 use oxport_testkit::samples;
 use std::collections::HashMap;
 
 /// A small space, drawn: some classes share much, some terms reach back.
 fn drawn(seed: u64) -> Space {
-    let draws = samples::draw(oxport::DType::I64, 400, Some((0.0, 1e6)), seed.wrapping_mul(0x2545_F491_4F6C_DD1D) + 1);
+    let draws = samples::draw(DType::I64, 400, Some((0.0, 1e6)), seed.wrapping_mul(0x2545_F491_4F6C_DD1D) + 1);
     let mut numbers = draws.into_iter().cycle();
     let mut next = |n: usize| numbers.next().expect("law: endless") as usize % n;
     let count = 2 + next(6);
@@ -134,7 +135,7 @@ fn parts_are_chosen_from_exactly() {
 
 /// A space of so many classes, of which most have a choice; some terms reach back.
 fn large(seed: u64, count: usize) -> Space {
-    let draws = samples::draw(oxport::DType::I64, 8 * count, Some((0.0, 1e6)), seed * 0x2545_F491 + 1);
+    let draws = samples::draw(DType::I64, 8 * count, Some((0.0, 1e6)), seed * 0x2545_F491 + 1);
     let mut numbers = draws.into_iter().cycle();
     let mut next = |n: usize| numbers.next().expect("law: endless") as usize % n;
     let term = |class: usize, i: usize, next: &mut dyn FnMut(usize) -> usize| {
@@ -324,4 +325,28 @@ fn read(json: &serde_json::Value, unit: f64) -> Result<Space, String> {
     }
     let roots = list(&json["root_eclasses"])?.iter().map(class).collect::<Result<_, _>>()?;
     Ok(Space { classes, roots })
+}
+
+/// Core ATen's linear layer is a view of a product: that what is joined to a product is lost in a part of it holds for
+/// both, or what the rules make of it would seem to be dearer.
+#[test]
+fn parts_of_a_product_cost_the_same_behind_a_view() {
+    let mut b = ProgramBuilder::new(registry());
+    let f32s = |sizes: &[i64]| Fake::new(DType::F32, sizes.iter().map(|&size| Expr::from(size)));
+    let build = |b: &mut ProgramBuilder<'_>| -> oxport_ir::Result<NodeId> {
+        let x = b.input("x", f32s(&[1, 200, 64]))?;
+        let (w, bias) = (b.input("w", f32s(&[64, 64]))?, b.input("b", f32s(&[64]))?);
+        let rows = b.call("aten::view", (x, vec![200i64, 64]))?;
+        let w = b.call("aten::permute", (w, vec![1i64, 0]))?;
+        let product = b.call("aten::addmm", (bias, rows, w))?;
+        let product = b.call("aten::view", (product, vec![1i64, 200, 64]))?;
+        let part = b.call("aten::slice.Tensor", (product, 1i64, 1i64, i64::MAX))?;
+        b.call("aten::relu", (part,))
+    };
+    let relu = build(&mut b).expect("calls");
+    let program = b.finish(&[relu]).expect("a program");
+    let limits = Limits { model: Model { target: Target::Cpu, ..Model::default() }, ..Limits::default() };
+    let (after, report) = oxport::optimize(&program, Opt::Fast, &limits).expect("it is optimized");
+    assert!(report.cost_after < report.cost_before, "{} µs became {}", report.cost_before, report.cost_after);
+    assert!(after.graph.nodes().any(|(_, node)| node.op().is_some_and(|op| op.short_name() == "linear")));
 }

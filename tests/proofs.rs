@@ -150,6 +150,27 @@ fn equal_terms_may_differ_in_strides_of_ones() {
     check(&proved).expect("an accepted proof");
 }
 
+/// Likewise what is computed before the first call: here a view of what an `alias` gave back.
+#[test]
+fn constants_may_differ_in_strides_of_ones() {
+    let mut b = ProgramBuilder::new(oxport::registry());
+    let x = b.input("x", Fake::new(DType::F32, [1, 6].map(Expr::from))).expect("an input");
+    let weight = Tensor::from_vec(&[1, 2, 3], vec![1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("a tensor");
+    let weight = b.parameter("w", weight).expect("a weight");
+    let neg = b.call("aten::neg", (weight,)).expect("a call");
+    let alias = b.call("aten::alias", (neg,)).expect("a call");
+    let mut recorded = Fake::new(DType::F32, [1, 6].map(Expr::from));
+    recorded.strides = [12, 1].map(Expr::from).into_iter().collect();
+    let args = vec![alias.into(), vec![1i64, 6].into()];
+    let view = oxport::registry().op("aten::view");
+    let view = b.calls().add(&view, args, Kwargs::new(), Some(Val::Tensor(recorded))).expect("a call");
+    let y = b.call("aten::add.Tensor", (x, view)).expect("a call");
+    let program = b.finish(&[y]).expect("a program");
+    let proved = prove(&program, (Opt::Fast, true, Target::Aten)).expect("a proof");
+    assert!(proved.proof.steps.iter().any(|step| matches!(step, Step::Fold { .. })));
+    check(&proved).expect("an accepted proof");
+}
+
 /// A list among the arguments of a call that no rule knows has no sizes of its own that were uncertain.
 #[test]
 fn what_is_behind_a_random_call_has_a_proof() {

@@ -18,6 +18,7 @@
 //! | `@lead(l, x)` | the sizes of a list or tensor but the last two, then the last two of `x`: arguments of a reshape |
 //! | `@dtype(x)` | the dtype of `x` |
 //! | `@padding(p, w, d)` | the zeros on either side that the word `p` asks for, of a weight `w` and dilations `d` |
+//! | `@around(v, w)` | the zeros around the last sizes of `v` that make them those of the kernel of `w`, as for `pad` |
 //! | `@item(l, i)` | the element of a list at an index |
 //! | `@stacked(l, c, d, i)` | likewise of what is stacked along `c`, if `d` is the same dimension |
 //! | `@part(l, c, d, s, e)` | the slice along `d` from `s` to `e` of what is concatenated along `c` |
@@ -34,7 +35,7 @@ use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::DType;
 
 /// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize); 22] = [
+const FUNCTIONS: [(&str, usize); 23] = [
     ("@mul", 2),
     ("@reciprocal", 1),
     ("@product", 3),
@@ -51,6 +52,7 @@ const FUNCTIONS: [(&str, usize); 22] = [
     ("@lead", 2),
     ("@dtype", 1),
     ("@padding", 3),
+    ("@around", 2),
     ("@item", 2),
     ("@stacked", 4),
     ("@part", 5),
@@ -174,6 +176,15 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
             });
             let zeros = zeros.collect::<Option<Vec<i64>>>()?;
             Some(ints(graph, zeros.into_iter()))
+        }
+        "@around" => {
+            let (inner, outer) = (kind(0)?.tensor()?, kind(1)?.tensor()?.sizes.get(2..)?);
+            let inner = inner.sizes.get(inner.dim().checked_sub(outer.len())?..)?;
+            // The last dimension is said first.
+            let missing = inner.iter().zip(outer).rev().map(|(v, w)| w.as_int()?.checked_sub(v.as_int()?));
+            let zeros = missing.map(|n| n.filter(|n| *n >= 0 && n % 2 == 0).map(|n| [n / 2; 2]));
+            let zeros = zeros.collect::<Option<Vec<[i64; 2]>>>()?;
+            Some(ints(graph, zeros.into_iter().flatten()))
         }
         "@item" => {
             let items = graph.items(kids[0])?;

@@ -51,9 +51,12 @@ pub enum Condition {
     NotNegative(&'static str),
     /// The variable is a finite constant number, not 0, of a size at which products stay in range.
     Modest(&'static str),
-    /// One of two constants cannot take out of the range what the other would bring back: the first is at most 1, or
-    /// the second at least.
-    NoOverflowBetween(&'static str, &'static str),
+    /// Where the second variable is a tensor of `float16`, the first is a number like a scale of attention: in front of
+    /// a product it takes nothing out of the short range of that dtype, and into subnormals only what is tiny.
+    ModestInHalf(&'static str, &'static str),
+    /// One of two scales of a tensor cannot take out of the range what the other would bring back: the first is at most
+    /// 1, or the second at least, or both are modest in a range as wide as that of `float32`.
+    NoOverflowBetween(&'static str, &'static str, &'static str),
     /// The variable is this constant number, an integer or a float.
     Is(&'static str, f64),
     /// The second variable is this number, to as many digits as the tensor's dtype has, and to seven at most.
@@ -71,6 +74,10 @@ pub enum Condition {
     /// The first variable has one number for each channel of what the weight yields (its size in that dimension), in
     /// the place where channels of batched results are.
     PerChannel(&'static str, &'static str, usize),
+    /// The middle of the weight's kernel lies on the element, if that is padded by the list.
+    Centers(&'static str, &'static str),
+    /// The weight reads one channel for each that it yields.
+    OneInput(&'static str),
     /// No element of the tensor is infinite or NaN.
     Finite(&'static str),
     /// The variable is a number so low that sums with scores of attention are this number: −∞, or near the lowest of
@@ -223,8 +230,13 @@ impl Condition {
             }
             Condition::Number(v) => m.number(v).is_some(),
             Condition::NotNegative(v) => m.number(v)? >= 0.0,
-            Condition::Modest(v) => (1e-4..=1e4).contains(&m.number(v)?.abs()),
-            Condition::NoOverflowBetween(a, b) => m.number(a)?.abs() <= 1.0 || m.number(b)?.abs() >= 1.0,
+            Condition::Modest(v) => is_modest(m.number(v)?),
+            // From 1 / √1024 to 1.
+            Condition::ModestInHalf(c, t) => m.dtype(t)? != DType::F16 || (0.03125..=1.0).contains(&m.number(c)?.abs()),
+            Condition::NoOverflowBetween(x, a, b) => {
+                let (a, b, is_wide) = (m.number(a)?, m.number(b)?, m.dtype(x)? != DType::F16);
+                a.abs() <= 1.0 || b.abs() >= 1.0 || is_wide && is_modest(a) && is_modest(b)
+            }
             Condition::Is(v, x) => m.number(v)?.to_bits() == x.to_bits(),
             Condition::Near(t, v, x) => {
                 let unit = if m.dtype(t)? == DType::F64 { f64::EPSILON } else { 1e-7 };
@@ -251,6 +263,13 @@ impl Condition {
                 m.equal(std::slice::from_ref(s.sizes.get(own)?), std::slice::from_ref(channels))
                     && s.sizes.iter().enumerate().all(is_one)
             }
+            Condition::Centers(w, p) => {
+                let (kernel, zeros) = (m.tensor(w)?.sizes.get(2..)?, m.kind(p)?.ints()?);
+                let is_middle =
+                    |(k, zeros): (&Expr, &i64)| k.as_int().is_some_and(|k| Some(k - 1) == zeros.checked_mul(2));
+                kernel.len() == zeros.len() && kernel.iter().zip(&zeros).all(is_middle)
+            }
+            Condition::OneInput(w) => m.is_one(m.tensor(w)?.sizes.get(1)?),
             Condition::Hides(v) => m.number(v)? <= -1e30,
             Condition::AtMost(v, most) => m.number(v)?.abs() <= most,
             Condition::Expands(a, x, y) => {
@@ -304,6 +323,11 @@ impl Condition {
             }
         })
     }
+}
+
+/// A scale at which what is computed with stays in range, but for numbers near the end of it.
+fn is_modest(scale: f64) -> bool {
+    (1e-4..=1e4).contains(&scale.abs())
 }
 
 fn last(sizes: &[Expr], count: usize) -> Option<&[Expr]> {

@@ -70,6 +70,8 @@ const UNKNOWN: f64 = 1e6;
 const JOINED: f64 = 2.0 * 4.0 * 4096.0;
 /// What a byte costs that is stored with the program, in nanoseconds.
 const STORED: f64 = 1e-4;
+/// How many views are between a product and a part of it, at most.
+const VIEWS: usize = 3;
 /// How many calls an operator is taken apart into, at most.
 const PARTS: usize = 2000;
 
@@ -130,16 +132,11 @@ impl Model {
     /// What it costs to take a part of a product. What is elementwise behind a product is computed in the pass of the
     /// product; behind a part of it, in a pass of its own.
     fn part(&self, graph: &Graph<'_>, term: &Term, class: Id) -> f64 {
-        let def = |term: &Term, holds: fn(&OpDef) -> bool| {
-            let Term::Op(name, _) = term else { return false };
-            graph.analysis.types.registry.op(name.as_str()).def().is_some_and(holds)
-        };
-        let is_product = |def: &OpDef| matches!(def.work, Work::Counted(Class::Product | Class::Convolution, _));
-        let size = |id: Id| tensors(&graph[id].data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>();
-        let is_whole = |id: Id| graph[id].nodes.iter().any(|term| def(term, is_product)) && size(id) > size(class);
+        let size = |id: Id| size(graph, id);
+        let is_whole = |id: Id| size(id) > size(class) && is_product(graph, id, VIEWS);
         let is_part = |term: &Term| {
-            def(term, |def| matches!(def.kernel, Kernel::View(_)))
-                && term.children().first().is_some_and(|&whole| is_whole(whole))
+            is(graph, term, |def| matches!(def.kernel, Kernel::View(_)))
+                && term.children().first().is_some_and(|&of| is_whole(of))
         };
         let views = match term {
             // An element of a list is a view if the list is one of views.
@@ -191,6 +188,29 @@ impl Model {
         }
         Some(sum)
     }
+}
+
+/// Whether something holds for the row of a term's operator.
+fn is(graph: &Graph<'_>, term: &Term, holds: impl Fn(&OpDef) -> bool) -> bool {
+    let Term::Op(name, _) = term else { return false };
+    graph.analysis.types.registry.op(name.as_str()).def().is_some_and(holds)
+}
+
+/// True for what a product yields, or a view of all of it: a class has terms of both kinds once rules were applied, and
+/// one of them before that and in what is chosen, and its price must not change with the search.
+fn is_product(graph: &Graph<'_>, class: Id, views: usize) -> bool {
+    let is_whole = |of: Id| views > 0 && size(graph, of) == size(graph, class) && is_product(graph, of, views - 1);
+    graph[class].nodes.iter().any(|term| {
+        is(graph, term, |def| match def.kernel {
+            Kernel::View(_) => term.children().first().is_some_and(|&of| is_whole(of)),
+            _ => matches!(def.work, Work::Counted(Class::Product | Class::Convolution, _)),
+        })
+    })
+}
+
+/// The bytes of what a class yields.
+fn size(graph: &Graph<'_>, class: Id) -> f64 {
+    tensors(&graph[class].data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum()
 }
 
 /// An argument of a scratch graph: what is computed is a placeholder there.

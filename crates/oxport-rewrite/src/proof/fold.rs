@@ -41,7 +41,11 @@ impl Folding<'_> {
             return Err(format!("the constant `{name}` is another tensor"));
         }
         let constant = store.closure.find_term(&Head::Constant(name.into()), &[]);
-        constant.filter(|&c| store.same_type(c, term)).ok_or_else(|| format!("`{name}` is of another type"))?;
+        let constant = constant.ok_or_else(|| format!("`{name}` is not read"))?;
+        // What is equal to the term may be recorded with other strides of dimensions of size 1.
+        if !store.same_type(constant, term) && !store.has_member_of_type(term, constant)? {
+            return Err(format!("`{name}` is of another type"));
+        }
         let part = self.cut_out(store, term)?;
         let computed = (self.evaluate)(&part).and_then(|mut values| values.pop());
         let Some(Value::Tensor(computed)) = computed else { return Err("it cannot be computed".to_string()) };

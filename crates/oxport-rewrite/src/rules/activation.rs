@@ -1,6 +1,6 @@
 //! Activations recognized from their parts.
 
-use crate::condition::Condition::{Float, Full, Is, Near, Number};
+use crate::condition::Condition::{Float, Full, Is, Near, Number, OneLast, PerChannel};
 use crate::rule::{Rule, rule};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
@@ -23,11 +23,35 @@ pub(super) static RULES: &[Rule] = &[
         .when(&[Full("x"), Number("t")])
         .rounding()
         .stands_for("transformers' mamba2, in Core ATen"),
+    rule("mish", "(mul.Tensor ?x (tanh (softplus ?x ?b ?t)))", "(mish ?x)")
+        .given("x: f32[4], b: 1, t: 20")
+        .when(&[Is("b", 1.0), Is("t", 20.0)])
+        .rounding()
+        .stands_for("YOLOv4, and activations by hand"),
+    rule("leaky-relu", "(where.self (gt.Scalar ?x ?z) ?x (mul.Tensor ?x ?c))", "(leaky_relu ?x ?c)")
+        .given("x: f32[4], z: 0, c: 0.1")
+        .when(&[Float("x"), Is("z", 0.0), Number("c")])
+        .stands_for("activations by hand, and leaky rectifiers in Core ATen"),
+    // As Core ATen writes it.
+    rule("prelu", "(where.self (gt.Scalar ?x ?z) ?x (mul.Tensor (reshape ?w ?a) ?x))", "(prelu ?x ?w)")
+        .given("x: f32[2, 4, 3], z: 0, w: f32[1], a: [1, 1, 1]")
+        .against(&["x: f32[2, 4, 4], z: 0, w: f32[4], a: [1, 1, 4]"])
+        .when(&[Is("z", 0.0), OneLast("w")])
+        .stands_for("convolutional separation of speech, in Core ATen"),
+    rule("prelu-channels", "(where.self (gt.Scalar ?x ?z) ?x (mul.Tensor ?w ?x))", "(prelu ?x (reshape ?w (list -1)))")
+        .given("x: f32[2, 4, 3], z: 0, w: f32[1, 4, 1]")
+        .against(&["x: f32[2, 4, 4], z: 0, w: f32[1, 1, 4]"])
+        .when(&[Is("z", 0.0), PerChannel("w", "x", 1)])
+        .stands_for("activations by hand, in Core ATen"),
     rule("relu-clamp", "(clamp ?x ?c None)", "(relu ?x)").given("x: f32[4], c: 0").when(&[Is("c", 0.0)]),
     rule("relu-clamp-min", "(clamp_min ?x ?c)", "(relu ?x)")
         .given("x: f32[4], c: 0")
         .when(&[Is("c", 0.0)])
         .stands_for("MobileNetV3, and activations by hand"),
+    rule("hardtanh-6", "(hardtanh ?x ?a ?b)", "(clamp ?x ?a ?b)")
+        .given("x: f32[4], a: 0, b: 6")
+        .when(&[Is("a", 0.0), Is("b", 6.0)]),
+    rule("relu6", "(relu6 ?x)", "(clamp ?x 0 6)").given("x: f32[4]").stands_for("MobileNetV3, and activations by hand"),
     rule("clamp-clamp", "(clamp (clamp ?x ?a None) None ?b)", "(clamp ?x ?a ?b)").given("x: f32[4], a: -1, b: 6"),
     rule("hardsigmoid", "(div.Tensor (clamp (add.Tensor ?x ?a 1) ?z ?c) ?d)", "(hardsigmoid ?x)")
         .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
@@ -38,15 +62,6 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
         .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
         .rounding(),
-    rule(
-        "hardswish-hardtanh",
-        "(div.Tensor (mul.Tensor ?x (hardtanh (add.Tensor ?x ?a 1) ?z ?c)) ?d)",
-        "(hardswish ?x)",
-    )
-    .given("x: f32[4], a: 3, z: 0, c: 6, d: 6")
-    .when(&[Is("a", 3.0), Is("z", 0.0), Is("c", 6.0), Is("d", 6.0)])
-    .rounding()
-    .stands_for("MobileNetV3, and activations by hand"),
     rule("gelu-erf", "(mul.Tensor (mul.Tensor ?x ?h) (add.Tensor (erf (mul.Tensor ?x ?r)) ?c 1))", "(gelu ?x 'none')")
         .given("x: f32[4], h: 0.5, r: 0.7071067811865476, c: 1")
         .when(&[Is("h", 0.5), Near("x", "r", FRAC_1_SQRT_2), Is("c", 1.0)])

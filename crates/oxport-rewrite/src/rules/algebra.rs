@@ -85,6 +85,6 @@ pub(super) static RULES: &[Rule] = &[
     rule("mul-mul-const", "(mul.Tensor (mul.Tensor ?x ?a) ?b)", "(mul.Tensor ?x (@mul ?a ?b))")
         .given("x: f32[4], a: 0.3, b: 0.7")
         .against(&["x: i64[4], a: 3, b: 2.0"])
-        .when(&[Float("x"), NoOverflowBetween("a", "b")])
+        .when(&[Float("x"), NoOverflowBetween("x", "a", "b")])
         .rounding(),
 ];

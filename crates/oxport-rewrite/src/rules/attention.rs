@@ -5,8 +5,8 @@
 //! such a row, 0 times its greatest element is added: 0, or NaN where that is −∞.
 
 use crate::condition::Condition::{
-    AtMost, Expands, Finite, Float, Half, Hides, Holds, Is, Last, Modest, OfDType, OneLast, PowerOfTwo, Real, Repeats,
-    SameDType, SameRank,
+    AtMost, Expands, Finite, Float, Half, Hides, Holds, Is, KeepsLast, Last, Modest, ModestInHalf, OfDType, OneLast,
+    PowerOfTwo, Real, Repeats, SameDType, SameRank,
 };
 use crate::rule::{Rule, rule};
 
@@ -136,7 +136,8 @@ pub(super) static RULES: &[Rule] = &[
         "(softmax.int (mul.Tensor ?y ?c) ?d None)",
     )
     .given("y: f32[2, 3, 4], e: [-1], c: 32.0, d: -1")
-    .when(&[Float("y"), Last("d", "y"), Modest("c")])
+    .against(&["y: f16[2, 3, 4]<10000..10001>, e: [-1], c: 32.0, d: -1"])
+    .when(&[Float("y"), Last("d", "y"), Modest("c"), ModestInHalf("c", "y")])
     .rounding()
     .stands_for("transformers' layoutlmv3"),
     // A sum with a finite mask is not below the lowest number, up to rounding; XGLM says so.
@@ -183,7 +184,8 @@ pub(super) static RULES: &[Rule] = &[
     // A scale for each head.
     rule("scale-rows", "(mul.Tensor (matmul ?x ?y) ?s)", "(matmul (mul.Tensor ?x ?s) ?y)")
         .given("x: f32[2, 3, 4], y: f32[2, 4, 5], s: f32[2, 1, 1]")
-        .when(&[OneLast("s")])
+        .against(&["x: f16[2, 3, 4]<1000..2000>, y: f16[2, 4, 5]<0.0001..0.0002>, s: f16[2, 1, 1]<100..200>"])
+        .when(&[OneLast("s"), ModestInHalf("s", "x")])
         .rounding()
         .stands_for("transformers' swin2sr"),
     rule(
@@ -194,8 +196,10 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, c: 0.3, g: False")
     .against(&[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7], l: False, s: 0.5, c: 0.3, g: False",
+        "q: f16[5, 4]<30000..40000>, k: f16[7, 4]<0.0001..0.0002>, v: f16[7, 6], m: None, l: False, s: 0.5, c: 4.0, \
+        g: False",
     ])
-    .when(&[Modest("c")])
+    .when(&[Modest("c"), ModestInHalf("c", "q")])
     .rounding(),
     rule(
         "attention-key-scale",
@@ -205,8 +209,10 @@ pub(super) static RULES: &[Rule] = &[
     .given("q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, c: 0.3, g: False")
     .against(&[
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7], l: False, s: 0.5, c: 0.3, g: False",
+        "q: f16[5, 4]<0.0001..0.0002>, k: f16[7, 4]<30000..40000>, v: f16[7, 6], m: None, l: False, s: 0.5, c: 4.0, \
+        g: False",
     ])
-    .when(&[Modest("c")])
+    .when(&[Modest("c"), ModestInHalf("c", "k")])
     .rounding(),
     // In half precision attention is computed in `float32`, and rounded at the end.
     rule(
@@ -277,6 +283,39 @@ pub(super) static RULES: &[Rule] = &[
     .given(COPIED)
     .against(&[COPIED_AND_MASKED])
     .rounding(),
+    // Views that differ in strides of dimensions of size 1 alone, as products of batches of one have them.
+    rule(
+        "attention-viewed-query",
+        "(scaled_dot_product_attention (reshape ?q ?a) ?k ?v ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], a: [2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, \
+        g: False",
+    )
+    .against(&[
+        "q: f32[2, 3, 5, 4], a: [2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7]<mask>, l: False, \
+        s: 0.5, g: False",
+    ])
+    .rounding(),
+    rule(
+        "attention-viewed-key",
+        "(scaled_dot_product_attention ?q (reshape ?k ?a) ?v ?m 0.0 ?l ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?m 0.0 ?l ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], a: [2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, \
+        g: False",
+    )
+    .against(&[
+        "q: f32[2, 6, 5, 4], k: f32[1, 6, 7, 4], a: [2, 3, 7, 4], v: f32[2, 3, 7, 6], m: None, l: False, s: 0.5, \
+        g: True",
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], a: [2, 3, 7, 4], v: f32[2, 3, 7, 6], m: f32[5, 7]<mask>, l: False, \
+        s: 0.5, g: False",
+    ])
+    .when(&[KeepsLast("a", "k", 3)])
+    .rounding()
+    .stands_for("timm's test_vit2, in Core ATen"),
     // As parts of a product that was merged: what is copied is the part of each row.
     rule(
         "attention-copied-query-heads",

@@ -3,6 +3,7 @@
 mod activation;
 mod algebra;
 mod attention;
+mod branches;
 mod cast;
 mod channels;
 mod commuting;
@@ -20,7 +21,7 @@ use crate::rule::Rule;
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let tables: [&[Rule]; 12] = [
+    let tables: [&[Rule]; 13] = [
         noop::RULES,
         view::RULES,
         piece::RULES,
@@ -33,6 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         regroup::RULES,
         attention::RULES,
         channels::RULES,
+        branches::RULES,
     ];
     tables.into_iter().flatten()
 }

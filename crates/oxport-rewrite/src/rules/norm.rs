@@ -58,9 +58,13 @@ pub(super) static RULES: &[Rule] = &[
     rule("rms-norm-weight", "(mul.Tensor (rms_norm ?x ?s None ?e) ?w)", "(rms_norm ?x ?s ?w ?e)")
         .given("x: f32[4, 8], s: [8], e: 1e-06, w: f32[8]")
         .rounding(),
+    rule("var-dim", "(var.dim ?x ?d False ?k)", "(var.correction ?x ?d 0 ?k)")
+        .given("x: f32[4, 8], d: [1], k: True")
+        .stands_for("timm's test_efficientnet_ln"),
+    // Behind `div-sqrt`.
     rule(
         "layer-norm",
-        "(div.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (sqrt (add.Tensor (mean.dim (pow.Tensor_Scalar \
+        "(mul.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (rsqrt (add.Tensor (mean.dim (pow.Tensor_Scalar \
         (sub.Tensor ?x (mean.dim ?x ?d True None) 1) ?p) ?d True None) ?e 1)))",
         "(layer_norm ?x (@last ?x) None None ?e True)",
     )
@@ -71,7 +75,7 @@ pub(super) static RULES: &[Rule] = &[
     .stands_for("transformers' deberta"),
     rule(
         "layer-norm-var",
-        "(div.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (sqrt (add.Tensor (var.correction ?x ?d ?c True) ?e \
+        "(mul.Tensor (sub.Tensor ?x (mean.dim ?x ?d True None) 1) (rsqrt (add.Tensor (var.correction ?x ?d ?c True) ?e \
         1)))",
         "(layer_norm ?x (@last ?x) None None ?e True)",
     )

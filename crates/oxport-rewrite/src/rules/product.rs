@@ -1,6 +1,6 @@
 //! Products: flattened ones as they were meant, `linear` and its bias, scales.
 
-use crate::condition::Condition::{KeepsLast, Modest, Rank, SameDType, SwapsLast};
+use crate::condition::Condition::{KeepsLast, Modest, ModestInHalf, Rank, SameDType, SwapsLast};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -69,7 +69,8 @@ pub(super) static RULES: &[Rule] = &[
     .rounding(),
     rule("linear-number", "(mul.Tensor (linear ?x ?w None) ?c)", "(linear ?x (mul.Tensor ?w ?c) None)")
         .given("x: f32[2, 3], w: f32[4, 3], c: 0.3")
-        .when(&[Modest("c")])
+        .against(&["x: f16[2, 3]<0.001..0.002>, w: f16[4, 3]<100..200>, c: 1000.0"])
+        .when(&[Modest("c"), ModestInHalf("c", "x")])
         .rounding()
         .stands_for("transformers' mt5_static"),
     rule(
@@ -78,10 +79,12 @@ pub(super) static RULES: &[Rule] = &[
         "(linear ?x (mul.Tensor ?w ?c) (mul.Tensor ?b ?c))",
     )
     .given("x: f32[2, 3], w: f32[4, 3], b: f32[4], c: 0.3")
-    .when(&[Modest("c")])
+    .against(&["x: f16[2, 3]<0.001..0.002>, w: f16[4, 3]<100..200>, b: f16[4], c: 1000.0"])
+    .when(&[Modest("c"), ModestInHalf("c", "x")])
     .rounding(),
     rule("scale-matmul", "(mul.Tensor (matmul ?x ?y) ?c)", "(matmul (mul.Tensor ?x ?c) ?y)")
         .given("x: f32[2, 3, 4], y: f32[2, 4, 5], c: 0.3")
-        .when(&[Modest("c")])
+        .against(&["x: f16[2, 3, 4]<100..200>, y: f16[2, 4, 5]<0.001..0.002>, c: 1000.0"])
+        .when(&[Modest("c"), ModestInHalf("c", "x")])
         .rounding(),
 ];

@@ -51,10 +51,10 @@ const FAMILIES: &[Family] = &[
     family("softmax of parts", |s| s.is(&["div.Tensor"]) && s.has("exp", 2) && s.has("sum.dim_IntList", 2)),
     family("RMS norm of parts", |s| s.is_rms_norm()).left(reason::normalized),
     family("layer norm of parts", |s| {
-        s.is(&["div.Tensor"])
+        let is_divided = s.is(&["div.Tensor"]) && s.has("sqrt", 1) || s.is(&["mul.Tensor"]) && s.has("rsqrt", 1);
+        is_divided
             && s.has("sub.Tensor", 1)
-            && s.has("sqrt", 1)
-            && (s.has("mean.dim", 4) || s.has("var.correction", 4))
+            && ["mean.dim", "var.correction", "var.dim"].iter().any(|measure| s.has(measure, 4))
     }),
     family("GELU of parts", |s| {
         s.is(&["mul.Tensor"]) && (s.has_one_more("tanh") && s.has_cube() || s.has_one_more("erf"))

@@ -1,7 +1,7 @@
 //! What keeps a site that rewriting left.
 
 use super::site::{CONVOLUTIONS, Site};
-use crate::ProgramBuilder;
+use crate::{DType, ProgramBuilder};
 use indexmap::IndexSet;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::infer_node;
@@ -192,5 +192,7 @@ pub(super) fn scaled(site: &Site<'_>, _: &Surroundings<'_>) -> Option<&'static s
     if !site.tensor()?.dtype.is_float() {
         return Some("of integers");
     }
-    (first.abs() > 1.0 && second.abs() < 1.0).then_some("what is scaled up may overflow, and is scaled down again")
+    let is_short = site.tensor()?.dtype == DType::F16;
+    (is_short && first.abs() > 1.0 && second.abs() < 1.0)
+        .then_some("what is scaled up may overflow, and is scaled down again")
 }
