@@ -24,6 +24,7 @@ mod proofs;
 mod replay;
 mod rewrites;
 mod rules;
+mod sliding;
 mod text;
 mod tidy;
 mod verifier;

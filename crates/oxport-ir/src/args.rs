@@ -23,6 +23,7 @@ use crate::{
 use indexmap::IndexMap;
 pub use num_complex::Complex64 as Complex;
 use oxport_sym::Expr;
+use oxport_tensor::conv::Sliding;
 use oxport_tensor::gemm::After;
 use oxport_tensor::{DType, Tensor};
 use std::fmt::{self, Debug, Display};
@@ -302,12 +303,14 @@ pub struct Args<'a, W: World> {
     prepared: Option<&'a Prepared>,
     /// What finished elements are given to: see [`Args::after`].
     after: Option<After<'a>>,
+    /// See [`Args::sliding`].
+    sliding: Sliding<'a>,
 }
 
 impl<'a, W: World> Args<'a, W> {
     /// Arguments of which nothing is prepared.
     pub fn new(values: &'a [Arg<W>], op: &'a Op, cx: &'a W::Cx<'a>) -> Self {
-        Args { values, op, cx, prepared: None, after: None }
+        Args { values, op, cx, prepared: None, after: None, sliding: Sliding::None }
     }
     /// The same arguments, with what finished elements of the first output are given to.
     pub fn with_after(self, after: Option<After<'a>>) -> Self {
@@ -317,6 +320,17 @@ impl<'a, W: World> Args<'a, W> {
     /// is the last thing that it does. Without effect on the results.
     pub fn after(&self) -> Option<After<'a>> {
         self.after
+    }
+    /// The same arguments, with what a convolution has to do with its neighbor.
+    pub fn with_sliding(self, sliding: Sliding<'a>) -> Self {
+        Args { sliding, ..self }
+    }
+    /// What a kernel gives to the convolution that fills its first output; of [`OpDef::reads_rows`], the first argument
+    /// may be absent then. Without effect on the results.
+    ///
+    /// [`OpDef::reads_rows`]: crate::OpDef::reads_rows
+    pub fn sliding(&self) -> Sliding<'a> {
+        self.sliding
     }
     /// The same arguments, with what [`OpDef::prepare`](crate::OpDef::prepare) has made of the constants among them.
     pub fn with_prepared(self, prepared: Option<&'a Prepared>) -> Self {

@@ -32,13 +32,16 @@ pub struct OpDef {
     /// For which calls its kernel is one elementwise loop over its tensors as they are ([`oxport_tensor::map`] and its
     /// kin), and reads and writes no element otherwise, so that a plan may join it with its neighbors
     /// ([`oxport_tensor::join`]).
-    pub one_loop: Option<LoopFn>,
+    pub one_loop: Option<CallFn>,
     /// Of an operator whose result is the tensors of its first argument side by side, where each of them lies in the
     /// result. The kernel copies those that are not [absent](Tensor::is_absent): a plan has them made in their place.
     pub parts: Option<PartsFn>,
     /// Whether its kernel fills outputs with gaps between their elements as well as dense ones, as one loop does: a
     /// plan may have the result made in its place in a later one.
     pub fills_gaps: bool,
+    /// Of a convolution: for which calls it may read the rows of its first argument as they are made
+    /// ([`oxport_tensor::conv::Sliding`]). The tensor is [absent](Tensor::is_absent) then.
+    pub reads_rows: Option<CallFn>,
     /// What it is made of.
     pub decomp: Decomp,
     /// Work and traffic: see [`crate::work`].
@@ -92,8 +95,9 @@ pub type MetaFn = fn(&Args<'_, Meta>) -> Result<Vec<Val>>;
 /// See [`OpDef::prepare`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None); the value is what
 /// the plan records of the result, whose strides may say which algorithm will run.
 pub type PrepareFn = fn(&Args<'_, Real>, Option<&Val>) -> Result<Option<Prepared>>;
-/// See [`OpDef::one_loop`]. The arguments that are not constant are [`Arg::None`](crate::Arg::None).
-pub type LoopFn = fn(&Args<'_, Real>) -> bool;
+/// See [`OpDef::one_loop`] and [`OpDef::reads_rows`]. The arguments that are not constant are
+/// [`Arg::None`](crate::Arg::None).
+pub type CallFn = fn(&Args<'_, Real>) -> bool;
 
 /// See [`OpDef::parts`]: a layout for each tensor, in that of the result.
 pub type PartsFn = fn(&Args<'_, Real>, &Layout) -> Result<Vec<Layout>>;
@@ -288,6 +292,7 @@ impl OpDef {
             one_loop: None,
             parts: None,
             fills_gaps: false,
+            reads_rows: None,
             decomp: Decomp::None,
             work: Work::Unstated,
             exact: Exact::Rounding,
@@ -338,7 +343,7 @@ impl OpDef {
         self.one_loop_if(|_| true)
     }
     /// Says for which calls its kernel is one elementwise loop.
-    pub const fn one_loop_if(self, f: LoopFn) -> OpDef {
+    pub const fn one_loop_if(self, f: CallFn) -> OpDef {
         OpDef { one_loop: Some(f), ..self }
     }
     /// Says where the tensors of its first argument lie in the result.
@@ -348,6 +353,10 @@ impl OpDef {
     /// Says that its kernel fills outputs with gaps as well as dense ones.
     pub const fn fills_gaps(self) -> OpDef {
         OpDef { fills_gaps: true, ..self }
+    }
+    /// Says for which calls it may read rows of its first argument as they are made.
+    pub const fn reads_rows_if(self, f: CallFn) -> OpDef {
+        OpDef { reads_rows: Some(f), ..self }
     }
     /// Decomposes as a call text.
     pub const fn expr(self, text: &'static str) -> OpDef {

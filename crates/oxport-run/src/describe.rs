@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::Body;
+use crate::fuse::Block;
 use crate::memory::Placement;
 use crate::output_alloc::OutPlan;
 use crate::plan::Plan;
@@ -70,8 +71,11 @@ impl Description {
         let placement = recording.placement();
         let mut steps: Vec<PlannedStep> = Vec::with_capacity(body.steps.len());
         for (i, (step, replay)) in body.steps.iter().zip(&recording.steps).enumerate() {
-            let block = recording.blocks.iter().find(|block| block.is_open() && block.steps.contains(&i));
-            let is_unseen = block.is_some_and(|block| !block.keeps(i, step));
+            let at = recording.blocks.iter().position(|block| block.is_open() && block.steps.contains(&i));
+            let block = at.map(|at| &recording.blocks[at]);
+            let lender = at.and_then(|at| recording.blocks[..at].last()).filter(|block| block.lends());
+            let is_lent = |block: &Block| block.lends() && i + 1 == block.steps.end;
+            let is_unseen = block.is_some_and(|block| !block.keeps(i, step) || is_lent(block));
             let plans: &[OutPlan] = match replay {
                 Replay::Fill(plans, _) => plans,
                 Replay::Copy(plan) => std::slice::from_ref(plan),
@@ -81,7 +85,7 @@ impl Description {
             steps.push(PlannedStep {
                 name: step.name.clone(),
                 op: step.op.clone(),
-                pass: block.map_or(i, |block| block.steps.start),
+                pass: lender.or(block).map_or(i, |block| block.steps.start),
                 is_view: is_view(step) && !matches!(replay, Replay::Copy(_)),
                 is_prepared: step.prepared.is_some(),
                 results,

@@ -110,8 +110,10 @@ impl Body {
             if let Mode::Replay(recording, placement) = &mode
                 && let Some(block) = blocks.next_if(|block| block.steps.start == i)
             {
-                run_block(cx, &self.steps, &recording.steps, block, &mut frame, (&mut buffers, placement))?;
-                joined = block.steps.len() - 1;
+                let reader = if block.lends() { blocks.next() } else { None };
+                let pass = (block, reader);
+                run_block(cx, &self.steps, &recording.steps, pass, &mut frame, (&mut buffers, placement))?;
+                joined = reader.unwrap_or(block).steps.end - 1 - i;
             } else {
                 let done = self.step(cx, i, step, &mut frame, &mut buffers, &mut mode);
                 done.map_err(|e| locate(e, step, &frame.args[i]))?;

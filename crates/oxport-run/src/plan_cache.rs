@@ -151,7 +151,7 @@ impl Recorder {
         self.lives.push(Lifetime { bytes: plan.bytes, first: i as u32, last: i as u32 });
     }
     /// The recording, with its blocks of steps: results within a block need no buffer, and the others get theirs when
-    /// the block begins.
+    /// the pass begins.
     pub fn finish(mut self, steps: &[Step], templates: &[Box<[Arg<Real>]>], joining: Joining) -> Recording {
         let blocks = blocks(steps, templates, &self.steps, joining.fuse_from);
         for block in &blocks {
@@ -159,7 +159,7 @@ impl Recorder {
                 let Replay::Fill(plans, _) = &self.steps[i] else { continue };
                 for plan in plans {
                     let life = &mut self.lives[plan.buffer as usize];
-                    life.first = block.steps.start as u32;
+                    life.first = block.pass() as u32;
                     if !block.keeps(i, &steps[i]) {
                         life.bytes = 0;
                     }

@@ -12,7 +12,7 @@ use oxport_ir::{
     Real, Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, convolution};
+use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, With, convolution};
 use oxport_tensor::{DType, Layout, Tensor, TensorMut, copy};
 use std::sync::Arc;
 
@@ -127,6 +127,7 @@ const fn direct(schema: &'static str) -> OpDef {
         .cost(Class::Convolution, conv_cost)
         .prepare(prepare_conv)
         .fills_gaps()
+        .reads_rows_if(is_per_channel)
         .channels_last_if(is_faster_channels_last)
 }
 
@@ -351,7 +352,16 @@ fn conv(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     };
     let out = &mut outs[0];
     let layout = if batched { out.layout().clone() } else { out.layout().unsqueeze(0)? };
-    part(out, layout, |out| Ok(convolution(&x, s.weight, s.bias, &options, args.prepared(), args.after(), out)?))
+    let with = With { packed: args.prepared(), after: args.after(), sliding: args.sliding() };
+    part(out, layout, |out| Ok(convolution(&x, s.weight, s.bias, &options, with, out)?))
+}
+
+/// Whether it has a constant kernel for each channel, and no padding that is copied around the input.
+fn is_per_channel(args: &Args<'_, Real>) -> bool {
+    let is_one = |w: &Tensor| w.rank() > 2 && w.sizes()[1] == 1 && w.sizes()[0] > 1;
+    let has_one = args.at::<Option<&Tensor>>(1).is_ok_and(|weight| weight.is_some_and(is_one));
+    let is_said = args.named::<&Arg<Real>>("padding").is_ok_and(|padding| matches!(padding, Arg::Str(_)));
+    has_one && !is_said && is_transposed(args).is_ok_and(|transposed| !transposed)
 }
 
 /// The weight's panels, for the strides that the result will have, or what Winograd's algorithm multiplies with.

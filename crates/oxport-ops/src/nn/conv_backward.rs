@@ -10,7 +10,7 @@ use crate::support::checks::{agree, fresh, fresh_in_format, of_sizes, per_dim, s
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::conv::{ConvOptions, convolution};
+use oxport_tensor::conv::{ConvOptions, With, convolution};
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, dispatch};
 
 /// The operators of this family.
@@ -152,7 +152,7 @@ fn input_gradient(grad: &Tensor, w: &Tensor, f: &Forward, out: &mut TensorMut) -
     if out.numel() == 0 {
         return Ok(());
     }
-    Ok(convolution(grad, &w.contiguous()?, None, &options, None, None, out)?)
+    Ok(convolution(grad, &w.contiguous()?, None, &options, With::default(), out)?)
 }
 
 fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) -> Result<()> {
@@ -177,7 +177,7 @@ fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) 
         let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous()?);
         let sizes = options.output_sizes(wide.sizes(), narrow.sizes())?;
         let mut all = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
-        convolution(&wide, &narrow, None, &options, None, None, &mut all)?;
+        convolution(&wide, &narrow, None, &options, With::default(), &mut all)?;
         // [a, b, taps…] with taps that the forward floor never used; the weight is [b, a, taps…].
         let kernel = out.sizes()[2..].to_vec();
         let mut own = all.freeze().view(|l| l.transpose(0, 1))?;

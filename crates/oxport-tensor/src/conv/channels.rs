@@ -3,7 +3,7 @@
 //! Invariant: as of `depthwise`: an output is its bias and then its taps in order, those in the padding too.
 
 use super::depthwise::{Shared, spread};
-use super::grouped::by_registers;
+use super::grouped::factors;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS};
 use crate::parallel;
@@ -13,7 +13,7 @@ use std::ops::Range;
 const ROWS_PER_THREAD: usize = 2;
 
 /// Rows of the input that two rows of an output read at most.
-const MOST_ROWS: usize = 9;
+pub(super) const MOST_ROWS: usize = 9;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.
@@ -22,23 +22,10 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     let (Some(x), 1, 1) = (T::as_acc(conv.x), sc, g.out_group()) else { return false };
     let (kernels, channels) = (T::Acc::kernels(), g.out_channels);
     let padded = channels.next_multiple_of(kernels.lanes);
-    let own;
-    let factors: &[T::Acc] = match conv.packed.and_then(|packed| packed.registers.as_deref()) {
-        Some(factors) => factors,
-        None => {
-            own = by_registers(g, conv.weight);
-            &own
-        }
-    };
-    assert!(factors.len() >= padded * g.taps(), "law: a weight has all its taps");
-    let mut start = vec![T::Acc::ZERO; padded];
-    if let Some(bias) = conv.bias {
-        T::widen(&bias[..channels], &mut start[..channels]);
-    }
     let (line, pair) = line_kernels::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    let activation = if line.is_some() { conv.activation_only() } else { None };
-    let rows = Rows { conv, x, factors, start: &start, zeros: &vec![T::Acc::ZERO; kernels.lanes], activation };
+    let factors = factors(conv);
+    let rows = Rows::new(conv, &factors, line.is_some());
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
     let at_once = if pair.is_some() { 2 } else { 1 };
@@ -57,9 +44,12 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
         // channels.
         unsafe {
             let f = if here == 2 { pair } else { line };
-            shared.row(conv.after, at, [here * width, yp, to - from], activation.is_some(), |y, step| match f {
-                Some(f) => rows.line((f, here), place, from..to, width, y, step),
-                None => rows.windows(&windows, place, from..to, y, step),
+            shared.row(conv.after, at, [here * width, yp, to - from], rows.has_activation(), |y, step| match f {
+                Some(f) => {
+                    let (pointers, reach) = rows.of_input(x, here, place, from..to);
+                    rows.line(f, (&pointers[..reach], conv.x_strides[4]), from..to, width, y, step);
+                }
+                None => rows.windows(x, &windows, place, from..to, y, step),
             });
         }
     });
@@ -67,7 +57,10 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
 }
 
 /// The kernels of whole rows of so many outputs, and of two of them, if there are any for such a kernel.
-fn line_kernels<T: Multiply>(g: &Geometry, width: usize) -> (Option<LineFn<T::Acc>>, Option<LineFn<T::Acc>>) {
+pub(super) fn line_kernels<T: Multiply>(
+    g: &Geometry,
+    width: usize,
+) -> (Option<LineFn<T::Acc>>, Option<LineFn<T::Acc>>) {
     let ([deep, tall, wide], [_, down, right]) = (g.kernel, g.stride);
     let read = width.saturating_sub(1) * right + wide;
     let is_padded_by_half = g.padding[2] <= wide / 2 && read <= g.padding[2] + g.input[2] + wide / 2;
@@ -83,31 +76,43 @@ fn line_kernels<T: Multiply>(g: &Geometry, width: usize) -> (Option<LineFn<T::Ac
 }
 
 /// What all rows of an output are made of.
-struct Rows<'a, T: Multiply> {
+pub(super) struct Rows<'a, T: Multiply> {
     conv: &'a Convolution<'a, T>,
-    x: &'a [T::Acc],
     factors: &'a [T::Acc],
     /// The bias, in whole registers.
-    start: &'a [T::Acc],
-    zeros: &'a [T::Acc],
+    start: Vec<T::Acc>,
+    zeros: Vec<T::Acc>,
     activation: Option<Activation<T::Acc>>,
 }
 
-impl<T: Multiply> Rows<'_, T> {
-    /// Some channels of so many rows, from row `[image, depth, height]` on, of an output of such a width, by the kernel
-    /// of whole rows; the first one begins a register.
-    ///
-    /// # Safety
-    /// At `y`, and every `y_stride` numbers on for all columns of all rows, is room for the channels.
-    unsafe fn line(
+impl<'a, T: Multiply> Rows<'a, T> {
+    /// `has_lines` says whether they are made by kernels of whole rows, which do what follows if they can.
+    pub(super) fn new(conv: &'a Convolution<'a, T>, factors: &'a [T::Acc], has_lines: bool) -> Self {
+        let (g, lanes) = (&conv.geometry, T::Acc::kernels().lanes);
+        let (channels, padded) = (g.out_channels, g.out_channels.next_multiple_of(lanes));
+        assert!(factors.len() >= padded * g.taps(), "law: a weight has all its taps");
+        let mut start = vec![T::Acc::ZERO; padded];
+        if let Some(bias) = conv.bias {
+            T::widen(&bias[..channels], &mut start[..channels]);
+        }
+        let activation = if has_lines { conv.activation_only() } else { None };
+        Rows { conv, factors, start, zeros: vec![T::Acc::ZERO; lanes], activation }
+    }
+
+    /// Whether all that follows is done in registers.
+    pub(super) fn has_activation(&self) -> bool {
+        self.activation.is_some()
+    }
+
+    /// Where the input has the rows that so many rows of an output are made of, from row `[image, depth, height]` on,
+    /// and how many those are; null where there are zeros.
+    fn of_input(
         &self,
-        (f, count): (LineFn<T::Acc>, usize),
+        x: &[T::Acc],
+        count: usize,
         [n, d, h]: [usize; 3],
         channels: Range<usize>,
-        columns: usize,
-        y: *mut T::Acc,
-        y_stride: usize,
-    ) {
+    ) -> ([*const T::Acc; MOST_ROWS], usize) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
         let ([_, tall, _], [_, _, width]) = (g.kernel, g.input);
         let reach = tall + (count - 1) * g.stride[1];
@@ -117,17 +122,36 @@ impl<T: Multiply> Rows<'_, T> {
                 && width > 0
             {
                 let at = n * sn + z * sd + y * sh + channels.start;
-                assert!(at + (width - 1) * sw + channels.len() <= self.x.len(), "law: taps are within the input");
-                *row = self.x[at..].as_ptr();
+                assert!(at + (width - 1) * sw + channels.len() <= x.len(), "law: taps are within the input");
+                *row = x[at..].as_ptr();
             }
         }
-        // SAFETY: in every row lie the channels of all columns (checked); the factors and the start have whole
-        // registers for all of them; the output is the caller's promise.
+        (rows, reach)
+    }
+
+    /// Some channels of rows of an output of such a width, made of these rows by the kernel for so many; the first
+    /// channel begins a register.
+    ///
+    /// # Safety
+    /// At each of the rows, and every `x_stride` numbers on for all columns of the input, are the channels. At `y`, and
+    /// every `y_stride` numbers on for all columns of all rows, is room for them.
+    pub(super) unsafe fn line(
+        &self,
+        f: LineFn<T::Acc>,
+        (rows, x_stride): (&[*const T::Acc], usize),
+        channels: Range<usize>,
+        columns: usize,
+        y: *mut T::Acc,
+        y_stride: usize,
+    ) {
+        let g = &self.conv.geometry;
+        // SAFETY: the factors and the start have whole registers for all channels; rows and output are the caller's
+        // promise.
         unsafe {
             f(&Line {
-                rows: &rows[..reach],
-                step: sw,
-                width,
+                rows,
+                step: x_stride,
+                width: g.input[2],
                 padding: g.padding[2],
                 columns,
                 channels: channels.len(),
@@ -147,6 +171,7 @@ impl<T: Multiply> Rows<'_, T> {
     /// As of [`line`](Rows::line).
     unsafe fn windows(
         &self,
+        x: &[T::Acc],
         windows: &Windows,
         [n, d, h]: [usize; 3],
         channels: Range<usize>,
@@ -154,7 +179,7 @@ impl<T: Multiply> Rows<'_, T> {
         y_stride: usize,
     ) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
-        let last = self.x.len().checked_sub(channels.end);
+        let last = x.len().checked_sub(channels.end);
         let mut offsets = vec![ZEROS; windows.taps.len()];
         for run in &windows.runs {
             // All offsets are from the first element of the input; the windows of a run are a step apart.
@@ -172,7 +197,7 @@ impl<T: Multiply> Rows<'_, T> {
             // the start have whole registers for all of them; the output is the caller's promise.
             unsafe {
                 (T::Acc::kernels().depthwise)(&Pixels {
-                    x: self.x[channels.start..].as_ptr(),
+                    x: x[channels.start..].as_ptr(),
                     offsets: &offsets,
                     step,
                     pixels: run.len(),

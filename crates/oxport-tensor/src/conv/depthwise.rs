@@ -61,6 +61,10 @@ impl<T: Multiply> Shared<T> {
     pub(super) fn new(data: &mut [T]) -> Self {
         Shared { data: data.as_mut_ptr() }
     }
+    /// The first element.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.data.cast()
+    }
     /// Hands finished outputs on: so many rows, their stride, and so many neighbors in each; where they lie if not
     /// there; whether what follows is done.
     pub(super) fn finish(
@@ -72,7 +76,7 @@ impl<T: Multiply> Shared<T> {
         has_tail: bool,
     ) {
         if let Some(After { f, .. }) = after {
-            f(Finished { start: self.data.cast(), at, rows, stride, cols, made, has_tail });
+            f(Finished { start: self.start(), at, rows, stride, cols, made, to: None, has_tail });
         }
     }
     /// Makes a row of pixels with neighboring channels, in the computing type, and hands it on: where it lies in the

@@ -18,6 +18,7 @@ use super::pixels::channels_last;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{Kernels, Spread, Terms};
 use crate::scratch::Scratch;
+use std::borrow::Cow;
 
 /// Rows of the output that a task makes, about: its first rows of the input are spread by the task above as well.
 const BAND: usize = 16;
@@ -86,6 +87,14 @@ pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Ac
     out
 }
 
+/// The weight of a convolution [by registers](by_registers).
+pub(super) fn factors<'a, T: Multiply>(conv: &Convolution<'a, T>) -> Cow<'a, [T::Acc]> {
+    match conv.packed.and_then(|packed| packed.registers.as_deref()) {
+        Some(factors) => Cow::Borrowed(factors),
+        None => Cow::Owned(by_registers(&conv.geometry, conv.weight)),
+    }
+}
+
 /// Runs a convolution with one channel in a group, or one that [`fits`], into an output whose channels are neighbors.
 pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (g, kernels) = (&conv.geometry, T::Acc::kernels());
@@ -101,14 +110,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             (copy.get::<T::Acc>(count), strides)
         }
     };
-    let own;
-    let factors: &[T::Acc] = match conv.packed.and_then(|packed| packed.registers.as_deref()) {
-        Some(factors) => factors,
-        None => {
-            own = by_registers(g, conv.weight);
-            &own
-        }
-    };
+    let factors = factors(conv);
     let (terms, blocks) = (g.taps() * ig, g.out_channels.div_ceil(each));
     assert!(factors.len() >= blocks * lanes * terms, "law: a weight has all its taps");
     let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; g.out_channels + lanes]);

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! Algorithms, chosen by shape and strides: where the channels of the output are neighbors, the windows of the input
-//! are read where they lie (`pixels`; of a kernel per channel, `channels`; of few channels in planes, from copied rows,
-//! `few_channels`), or, of groups of few channels, spread first (`grouped`); over planes a kernel per channel is summed
-//! directly (`depthwise`); a 1×1 kernel is a matrix product of the
-//! input itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product runs
-//! (`columns`). A transposed convolution is one of the input for each phase of its stride (`phases`), of few channels a
-//! product whose columns are added into the output (`transposed`). A 3×3 kernel over pixels may be done with fewer
-//! multiplications (`winograd`), if its weight is given so.
+//! are read where they lie (`pixels`; of a kernel per channel, `channels`, perhaps while its input is made, `sliding`;
+//! of few channels in planes, from copied rows, `few_channels`), or, of groups of few channels, spread first
+//! (`grouped`); over planes a kernel per channel is summed directly (`depthwise`); a 1×1 kernel is a matrix product of
+//! the input itself; else the columns of a tile of pixels are packed from a padded copy of the input while the product
+//! runs (`columns`). A transposed convolution is one of the input for each phase of its stride (`phases`), of few
+//! channels a product whose columns are added into the output (`transposed`). A 3×3 kernel over pixels may be done with
+//! fewer multiplications (`winograd`), if its weight is given so.
 //!
 //! Invariants: as of [`crate::gemm`]: same bits for any number of threads, half types are summed in `f32` and rounded
 //! once, integers wrap. An output is its bias and then its taps in order, channel by channel in each, in the slices of
@@ -26,6 +26,7 @@ mod grouped;
 mod padded;
 mod phases;
 mod pixels;
+mod sliding;
 mod tensor;
 mod transposed;
 mod weight;
@@ -35,7 +36,8 @@ use crate::gemm::{
     Activation, After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm,
     is_disjoint,
 };
-pub use tensor::{ConvOptions, PackedKernel, convolution};
+pub use sliding::{RowReader, RowSource, Sliding};
+pub use tensor::{ConvOptions, PackedKernel, With, convolution};
 pub use weight::{Form, PackedWeight};
 pub use winograd::Winograd;
 
@@ -196,18 +198,30 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
 /// If sizes and slices do not agree.
 fn checked<'a, T: Multiply>(conv: &Convolution<'_, T>, y: &'a mut [T], y_strides: [usize; 5]) -> Option<Output<'a, T>> {
     let g = &conv.geometry;
+    let out = checked_output(conv, y, y_strides)?;
+    let [d, h, w] = g.input;
+    let dims = [g.batch, g.in_channels, d, h, w].into_iter().zip(conv.x_strides);
+    assert!(extent(dims).is_some_and(|e| e <= conv.x.len()), "law: a volume is within its slice");
+    Some(out)
+}
+
+/// The same where the input is not looked at.
+///
+/// # Panics
+/// As there.
+fn checked_output<'a, T: Multiply>(
+    conv: &Convolution<'_, T>,
+    y: &'a mut [T],
+    y_strides: [usize; 5],
+) -> Option<Output<'a, T>> {
+    let g = &conv.geometry;
     let out = g.output().expect("law: a convolution has an output");
     if g.batch * g.out_channels * out.iter().product::<usize>() == 0 {
         return None;
     }
-    let fits = |n: usize, c: usize, s: [usize; 3], strides: [usize; 5], len: usize| {
-        let dims = [n, c, s[0], s[1], s[2]].into_iter().zip(strides);
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a volume is within its slice");
-    };
-    fits(g.batch, g.in_channels, g.input, conv.x_strides, conv.x.len());
-    fits(g.batch, g.out_channels, out, y_strides, y.len());
-    let dims = [g.batch, g.out_channels, out[0], out[1], out[2]].into_iter().zip(y_strides);
-    assert!(is_disjoint(dims), "law: outputs do not overlap");
+    let dims = || [g.batch, g.out_channels, out[0], out[1], out[2]].into_iter().zip(y_strides);
+    assert!(extent(dims()).is_some_and(|e| e <= y.len()), "law: a volume is within its slice");
+    assert!(is_disjoint(dims()), "law: outputs do not overlap");
     assert!(conv.weight.len() >= g.weight().iter().product(), "law: a weight has all its taps");
     assert!(conv.bias.is_none_or(|b| b.len() >= g.out_channels), "law: a bias per channel");
     let pixel = pixel_stride(out, y_strides).expect("law: pixels of an output are evenly spaced");

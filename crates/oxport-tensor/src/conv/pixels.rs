@@ -91,7 +91,7 @@ fn is_by_rows(g: &Geometry) -> bool {
 }
 
 /// The windows of an input with neighboring channels.
-struct Windows<'a, T: Multiply> {
+pub(super) struct Windows<'a, T: Multiply> {
     data: Data<'a, T::Acc>,
     geometry: &'a Geometry,
     /// Sizes of the output.
@@ -118,7 +118,9 @@ enum Data<'a, A> {
 }
 
 impl<'a, T: Multiply> Windows<'a, T> {
-    fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
+    /// Of an output of these sizes; `is_pointwise` says whether they are the pixels as they lie, `whole` whether those
+    /// of all images are to be evenly spaced.
+    pub(super) fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
         let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
         let by_rows = is_by_rows(g) && g.dilation[2] == 1;
         let [kd, kh, kw] = g.kernel;

@@ -1,6 +1,10 @@
 //! Convolutions of tensors: checks shapes, converts layouts, dispatches dtypes.
 
-use super::{Convolution, Form, Geometry, PackedWeight, Winograd, convolve, grouped, pixel_stride, pixels};
+use super::sliding::{self, RowReader, RowSource, Sliding};
+use super::{
+    Convolution, Form, Geometry, PackedWeight, Winograd, checked, checked_output, convolve, grouped, pixel_stride,
+    pixels,
+};
 use crate::gemm::{After, Multiply};
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
@@ -195,17 +199,31 @@ impl PackedKernel {
     }
 }
 
+/// What goes with a convolution; without effect on the result.
+#[derive(Clone, Copy, Default)]
+pub struct With<'a> {
+    /// The same weight.
+    pub packed: Option<&'a PackedKernel>,
+    /// What finished elements are given to as by [`Convolution`], unless the pixels of the output are not evenly
+    /// spaced.
+    pub after: Option<After<'a>>,
+    /// What it has to do with a neighbor.
+    pub sliding: Sliding<'a>,
+}
+
 /// Fills `out [N, O, spatial…]` with the convolution of `x [N, C, spatial…]` and `weight` (`[O, C/groups, kernel…]`, or
 /// `[C, O/groups, kernel…]` if transposed), plus `bias [O]`: `aten.convolution` for one to three spatial dimensions.
-/// All dtypes are equal. `packed` may hold the same weight; the result is the same. `after` is given finished elements
-/// as by [`Convolution`], unless the pixels of `out` are not evenly spaced.
+/// All dtypes are equal.
+///
+/// # Errors
+/// Sizes or dtypes do not agree, the kernel does not fit, it takes too much memory; an input that is made a row at a
+/// time ([`Sliding::From`]) is none for this convolution: nothing is written then.
 pub fn convolution(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     options: &ConvOptions<'_>,
-    packed: Option<&PackedKernel>,
-    after: Option<After<'_>>,
+    with: With<'_>,
     out: &mut TensorMut,
 ) -> Result<()> {
     let dtypes = [x.dtype(), weight.dtype(), bias.map_or(x.dtype(), Tensor::dtype)];
@@ -225,16 +243,27 @@ pub fn convolution(
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&spatial, out)?;
     let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
-        let operands = Operands { geometry, x, weight, bias, packed, after };
-        match packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
+        let operands = Operands { geometry, x, weight, bias, packed: with.packed, after };
+        match with.packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
             Some(made) if out.dtype() == DType::F32 => {
-                operands.run::<f32>(out, |conv, y, at| made.convolve(conv, y, at))
+                operands.run::<f32, _>(out, |conv, y, at| made.convolve(conv, y, at))
             }
-            _ => dispatch!(arith out.dtype(), |T| operands.run::<T>(out, convolve::<T>)),
+            _ => dispatch!(arith out.dtype(), |T| operands.run::<T, _>(out, convolve::<T>)),
         }
     };
+    if out.dtype() == DType::F32 && is_spaced {
+        let operands = Operands { geometry, x, weight, bias, packed: with.packed, after: with.after };
+        match with.sliding {
+            Sliding::From(source) if operands.slide(source, out)? => return Ok(()),
+            Sliding::ReadBy(reader) if operands.lend(reader, out)? => return Ok(()),
+            _ => {}
+        }
+    }
+    if x.is_absent() {
+        return Err(Error::unsupported("a convolution that its input is not made for"));
+    }
     if is_spaced {
-        return run(after, out);
+        return run(with.after, out);
     }
     let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
     run(None, &mut dense)?;
@@ -262,6 +291,7 @@ fn five(layout: &Layout) -> Result<[usize; 5]> {
 }
 
 /// The operands of a convolution, of equal dtypes.
+#[derive(Clone, Copy)]
 struct Operands<'a> {
     geometry: Geometry,
     x: &'a Tensor,
@@ -272,13 +302,28 @@ struct Operands<'a> {
 }
 
 impl Operands<'_> {
-    fn run<T: Element + Multiply>(
+    /// Runs it over rows of an input; whether it can be.
+    fn slide(self, source: &RowSource<'_>, out: &mut TensorMut) -> Result<bool> {
+        self.run::<f32, _>(out, |conv, y, at| {
+            checked_output(conv, y, at).is_none_or(|mut out| sliding::run(conv, source, &mut out))
+        })
+    }
+
+    /// Lends the rows of its output to a reader; whether that has taken them.
+    fn lend(self, reader: &RowReader<'_>, out: &mut TensorMut) -> Result<bool> {
+        self.run::<f32, _>(out, |conv, y, at| {
+            let source = checked(conv, y, at).and_then(|mut out| RowSource::new(conv, &mut out));
+            source.is_some_and(|source| reader.read(&source))
+        })
+    }
+
+    fn run<T: Element + Multiply, R>(
         self,
         out: &mut TensorMut,
-        convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]),
-    ) -> Result<()> {
+        convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]) -> R,
+    ) -> Result<R> {
         let bias = self.bias.map(Tensor::contiguous).transpose()?;
-        let x = self.x.forward()?;
+        let x = if self.x.is_absent() { None } else { Some(self.x.forward()?) };
         let packed = match self.packed {
             Some(p) if p.dtype != T::DTYPE || p.sizes != counts(self.weight.sizes())? => {
                 let (dtype, sizes) = (p.dtype, &p.sizes);
@@ -292,15 +337,14 @@ impl Operands<'_> {
         let strides = five(out.layout())?;
         let conv = Convolution {
             geometry: self.geometry,
-            x: x.span::<T>()?,
-            x_strides: five(x.layout())?,
+            x: x.as_ref().map_or(Ok(&[][..]), |x| x.span::<T>())?,
+            x_strides: five(x.as_ref().map_or(self.x, |x| x).layout())?,
             weight: weight.span::<T>()?,
             packed,
             bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
             after: self.after,
         };
-        convolve(&conv, out.span::<T>()?, strides);
-        Ok(())
+        Ok(convolve(&conv, out.span::<T>()?, strides))
     }
 }
 
@@ -318,7 +362,7 @@ mod tests {
         let layout = if last { Layout::channels_last(&sizes)? } else { Layout::contiguous(&sizes)? };
         let mut out = TensorMut::empty(DType::F32, layout)?;
         let packed = PackedKernel::new(w, if last { Form::Pixels } else { Form::Planes }, options)?;
-        convolution(x, w, b, options, packed.as_ref(), None, &mut out)?;
+        convolution(x, w, b, options, With { packed: packed.as_ref(), ..With::default() }, &mut out)?;
         out.freeze().to_vec()
     }
 

@@ -104,7 +104,7 @@ pub struct Kernels<T: 'static> {
     pub(crate) single_terms: [TermsFn<T>; 2],
     pub(crate) spread: [SpreadFn<T>; 2],
     pub(crate) depthwise: Depthwise<T>,
-    /// Likewise, for evenly spaced rows, and for twice as many where columns fill at most one register. For `f32` in
+    /// `[shape]`: tiles of evenly spaced rows, of twice as many where columns fill at most one register. For `f32` in
     /// registers.
     pub(super) strided: Option<[StridedMicro<T>; 4]>,
     /// Likewise.

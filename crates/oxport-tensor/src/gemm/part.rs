@@ -103,7 +103,7 @@ impl<'a, T: Multiply> Part<'a, T> {
         let is_wanted = one.after.is_some_and(|after| after.writes) && one.is_direct();
         if let (Some(after), Some(buffer), true) = (one.after, &mut self.buffer, is_wanted) {
             let made = Some((buffer.slice::<T::Acc>(rows * width).as_mut_ptr().cast(), width));
-            return (after.f)(Finished { start, at, rows, stride, cols: width, made, has_tail });
+            return (after.f)(Finished { start, at, rows, stride, cols: width, made, to: None, has_tail });
         }
         if self.buffer.is_some() {
             let mut rounded = Scratch::take::<T>(width);
@@ -118,9 +118,9 @@ impl<'a, T: Multiply> Part<'a, T> {
         }
         let Some(after) = one.after else { return };
         if cs == 1 {
-            (after.f)(Finished { start, at, rows, stride, cols: width, made: None, has_tail });
+            (after.f)(Finished { start, at, rows, stride, cols: width, made: None, to: None, has_tail });
         } else {
-            let each = Finished { start, at, rows: width, stride: cs, cols: 1, made: None, has_tail };
+            let each = Finished { start, at, rows: width, stride: cs, cols: 1, made: None, to: None, has_tail };
             let row = |i: usize| Finished { at: at + i * stride, ..each };
             (0..rows).map(row).for_each(after.f);
         }

@@ -12,7 +12,11 @@ use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Rows, Source, pack_panel, slices};
 use super::tile::{Ahead, TileOut, prefetch_tile, store_tile};
+use smallvec::SmallVec;
 use std::ops::Range;
+
+/// Rows of a tile at most.
+const MOST_ROWS: usize = 14;
 
 /// The place of a run of zeros.
 pub const ZEROS: usize = usize::MAX;
@@ -131,19 +135,27 @@ impl<'a, T: Compute> Block<'a, T> {
                 }
             }
             Block::Runs(windows) => {
-                let (segments, places) = (&windows.slices[s][..], windows.tiles(first, len * count));
-                let (shape, mut done) = (kernels.shape(out.cols), 0);
+                let (segments, shape, mut done) = (&windows.slices[s][..], kernels.shape(out.cols), 0);
                 if let (Some(row), Some(strided), true) = (windows.row(), kernels.strided, len == kernels.rows) {
                     let tiles = if shape < 2 { 2 } else { 1 };
-                    for places in places.chunks_exact(tiles * len) {
+                    while done + tiles <= count {
+                        let x = windows.place(first + done * len).wrapping_add(k0);
                         // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
-                        unsafe { strided[shape](kc, places[0].add(k0), row, b.as_ptr(), step, &out) }
+                        unsafe { strided[shape](kc, x, row, b.as_ptr(), step, &out) }
                         out.descend(tiles * len, tiles);
+                        done += tiles;
                     }
-                    done = count / tiles * tiles;
                 }
-                let kernel = kernels.runs[len - 1][shape];
-                for places in places.chunks_exact(len * windows.count).skip(done) {
+                let (kernel, mut places) = (kernels.runs[len - 1][shape], SmallVec::<[*const T; MOST_ROWS]>::new());
+                for tile in done..count {
+                    let places = match windows.row() {
+                        Some(_) => {
+                            places.clear();
+                            places.extend((0..len).map(|i| windows.place(first + tile * len + i)));
+                            &places[..]
+                        }
+                        None => windows.tile(first + tile * len, len),
+                    };
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
                     unsafe { kernel(segments, places.as_ptr(), b.as_ptr(), step, &out) }
@@ -167,7 +179,9 @@ pub(super) struct Windows<'a, T> {
     slices: Vec<Vec<Segment>>,
     /// The first row of the block.
     start: usize,
-    /// By tile, run and row.
+    /// Where that one lies, if rows are evenly spaced.
+    first: *const T,
+    /// Else by tile, run and row.
     pointers: Vec<*const T>,
     offsets: Vec<usize>,
     zeros: Vec<T>,
@@ -179,8 +193,8 @@ impl<'a, T: Compute> Windows<'a, T> {
         assert_eq!(count * len, k, "law: a row of runs has k numbers");
         let slices = slices::<T>(k).map(|slice| segments(slice, len).collect()).collect();
         let spaced = runs.spaced(batch).filter(|_| count == 1);
-        let (pointers, offsets, zeros) = (Vec::new(), Vec::new(), vec![T::ZERO; len]);
-        Windows { runs, batch, data, count, len, spaced, slices, start: 0, pointers, offsets, zeros }
+        let (first, pointers, offsets, zeros) = (data.as_ptr(), Vec::new(), Vec::new(), vec![T::ZERO; len]);
+        Windows { runs, batch, data, count, len, spaced, slices, start: 0, first, pointers, offsets, zeros }
     }
 
     /// Looks up the places of some row panels.
@@ -194,9 +208,8 @@ impl<'a, T: Compute> Windows<'a, T> {
         if let Some([start, step]) = self.spaced {
             let end = start + (first + all.end).saturating_sub(1) * step;
             assert!(all.is_empty() || last.is_some_and(|last| end <= last), "law: a run is within its operand");
-            let place = |row: usize| self.data.as_ptr().wrapping_add(start + (first + row) * step);
-            self.pointers.clear();
-            return self.pointers.extend(all.map(place));
+            self.first = self.data.as_ptr().wrapping_add(start + (first + all.start) * step);
+            return;
         }
         self.offsets.clear();
         self.offsets.resize(all.len() * count, ZEROS);
@@ -222,8 +235,13 @@ impl<'a, T: Compute> Windows<'a, T> {
         self.spaced.map(|[_, row]| row)
     }
 
-    /// The places of tiles of so many rows, from row `row` of the product.
-    fn tiles(&self, row: usize, members: usize) -> &[*const T] {
+    /// Where row `row` of the product lies, of evenly spaced ones.
+    fn place(&self, row: usize) -> *const T {
+        self.first.wrapping_add((row - self.start) * self.row().unwrap_or(0))
+    }
+
+    /// The places of a tile of so many rows, from row `row` of the product.
+    fn tile(&self, row: usize, members: usize) -> &[*const T] {
         &self.pointers[(row - self.start) * self.count..][..members * self.count]
     }
 }

@@ -35,8 +35,9 @@ const STREAMS: usize = 8;
 /// Cache lines that a tile asks for while it is computed, a step at a time.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead<T> {
-    /// What is asked for at the first step, how it moves on, and the same from one part to the next.
+    /// What is asked for at the first step.
     pub(super) at: *const T,
+    /// How it moves on from one part to the next, and back to the first.
     spacing: isize,
     back: isize,
     /// How far behind it another cache line is asked for at each step; none if 0.

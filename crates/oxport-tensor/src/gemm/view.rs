@@ -128,6 +128,8 @@ pub(crate) struct Finished {
     pub(crate) cols: usize,
     /// Where they lie if not in the output, and the stride of runs there.
     pub(crate) made: Option<(*mut u8, usize)>,
+    /// Where what follows writes if not to the output, and the stride of runs there.
+    pub(crate) to: Option<(*mut u8, usize)>,
     /// Whether they lie in the output, and [`After::tail`] is done.
     pub(crate) has_tail: bool,
 }

@@ -40,8 +40,19 @@ pub struct Producer<'a> {
     /// Where the result goes: memory of its own, or that of the last call's result, which must have the same layout and
     /// dtype.
     pub out: Option<&'a mut TensorMut>,
-    /// Calls the kernel, whose output is given and what it should call for finished parts; whether it succeeds.
-    pub kernel: &'a dyn Fn(&mut TensorMut, Option<After<'_>>) -> bool,
+    /// Calls the kernel, whose output is given and what it should call for finished parts.
+    pub kernel: &'a dyn Fn(&mut TensorMut, Option<After<'_>>) -> Produced,
+}
+
+/// What has become of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Produced {
+    /// The kernel fails.
+    Nothing,
+    /// All elements.
+    Whole,
+    /// A reader has had [rows](crate::conv::RowSource) of it, with what follows; the output is left as it was.
+    Rows,
 }
 
 impl Tensor {
@@ -376,7 +387,7 @@ fn behind(
     let pitch = program.walk.pitch();
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
-        let Finished { start: own, at, rows, stride, cols, made, has_tail } = done;
+        let Finished { start: own, at, rows, stride, cols, made, to, has_tail } = done;
         finished.fetch_add(rows * cols, Relaxed);
         if own.addr() != start {
             return is_wrong.store(true, Relaxed);
@@ -389,7 +400,7 @@ fn behind(
         let source = is_shared.then(|| made.unwrap_or_else(there));
         let is_in_place = made.is_none();
         let row = |len: usize, pointers: &[*mut u8]| compute(calls, registers, is_in_place, len, pointers);
-        let part = Part { start: own, at, rows, stride, cols, source };
+        let part = Part { start: own, at, rows, stride, cols, places: [to, source] };
         let Some(part) = pitch.and_then(|pitch| walk.without_gaps(pitch, part)) else {
             return is_wrong.store(true, Relaxed);
         };
@@ -399,10 +410,12 @@ fn behind(
         });
     };
     let after = pitch.map(|_| After { f: &after, writes: is_shared, tail });
-    if !(producer.kernel)(out, after) || is_wrong.into_inner() {
+    let produced = (producer.kernel)(out, after);
+    if produced == Produced::Nothing || is_wrong.into_inner() {
         return false;
     }
     match finished.into_inner() {
+        _ if produced == Produced::Rows => true,
         0 => program.run(),
         n => n == value.numel(),
     }

@@ -56,8 +56,8 @@ pub(crate) struct Part {
     pub(crate) rows: usize,
     pub(crate) stride: usize,
     pub(crate) cols: usize,
-    /// Where the second operand has these elements, and how far apart its runs are, if not as the first one.
-    pub(crate) source: Option<(*mut u8, usize)>,
+    /// Where the first and the second operand have these elements, and how far apart their runs are, if not so.
+    pub(crate) places: [Option<(*mut u8, usize)>; 2],
 }
 
 /// A row function: a number of elements, and for each operand where they lie, contiguous and aligned.
@@ -270,14 +270,13 @@ impl Walk {
 
     /// The walks over these elements of a walk without tiles.
     pub(crate) fn parts(&self, part: Part, f: &mut dyn FnMut(Walk)) {
-        let Part { at, rows, stride, cols, source, .. } = part;
+        let Part { at, rows, stride, cols, places, .. } = part;
         let inner = self.inner_sizes().0;
-        let from = |offset: usize| source.map(|(start, apart)| (self.source(start, offset), apart));
-        let is_whole = stride == cols && source.is_none_or(|(_, apart)| apart == cols);
+        let is_whole = stride == cols && places.iter().flatten().all(|&(_, apart)| apart == cols);
         if rows > 1 && is_whole {
             let all = rows * cols;
-            let source = source.map(|(start, _)| (start, all));
-            return self.parts(Part { rows: 1, stride: all, cols: all, source, ..part }, f);
+            let places = self.moved(places, |_| (0, all));
+            return self.parts(Part { rows: 1, stride: all, cols: all, places, ..part }, f);
         }
         let place = at % inner;
         if rows == 1 && place + cols > inner {
@@ -289,12 +288,13 @@ impl Walk {
                 self.parts(Part { cols: head, ..part }, f);
             }
             if lines > 0 {
-                let source = from(head).map(|(start, _)| (start, inner));
-                self.lines(Part { at: at + head, rows: lines, stride: inner, cols: inner, source, ..part }, f);
+                let places = self.moved(places, |_| (head, inner));
+                self.lines(Part { at: at + head, rows: lines, stride: inner, cols: inner, places, ..part }, f);
             }
             if rest > 0 {
                 let done = cols - rest;
-                self.parts(Part { at: at + done, cols: rest, source: from(done), ..part }, f);
+                let places = self.moved(places, |apart| (done, apart));
+                self.parts(Part { at: at + done, cols: rest, places, ..part }, f);
             }
         } else if place + (rows - 1) * stride + cols <= inner {
             f(self.part(part, &|x| x.strides.last().map_or(0, |&step| step * stride as isize)));
@@ -302,8 +302,8 @@ impl Walk {
             self.lines(part, f);
         } else {
             for r in 0..rows {
-                let source = from(source.map_or(0, |(_, apart)| r * apart));
-                self.parts(Part { at: at + r * stride, rows: 1, source, ..part }, f);
+                let places = self.moved(places, |apart| (r * apart, apart));
+                self.parts(Part { at: at + r * stride, rows: 1, places, ..part }, f);
             }
         }
     }
@@ -314,16 +314,25 @@ impl Walk {
         let mut line = 0;
         while line < part.rows {
             let rows = (part.rows - line).min(down - (part.at / inner + line) % down);
-            let source = part.source.map(|(start, apart)| (self.source(start, line * apart), apart));
+            let places = self.moved(part.places, |apart| (line * apart, apart));
             let step = |x: &Operand| x.strides.len().checked_sub(2).map_or(0, |d| x.strides[d]);
-            f(self.part(Part { at: part.at + line * inner, rows, source, ..part }, &step));
+            f(self.part(Part { at: part.at + line * inner, rows, places, ..part }, &step));
             line += rows;
         }
     }
 
-    /// So many elements of the second operand behind a pointer.
-    fn source(&self, start: *mut u8, offset: usize) -> *mut u8 {
-        start.wrapping_add(offset * self.operands[1].size)
+    /// The places of later elements: of how many, and how far apart their runs are, as functions of how far those of
+    /// these are.
+    fn moved(
+        &self,
+        places: [Option<(*mut u8, usize)>; 2],
+        by: impl Fn(usize) -> (usize, usize),
+    ) -> [Option<(*mut u8, usize)>; 2] {
+        [0, 1].map(|k| {
+            let (start, apart) = places[k]?;
+            let (offset, apart) = by(apart);
+            Some((start.wrapping_add(offset * self.operands[k].size), apart))
+        })
     }
 
     /// The walk over rows that are evenly spaced in all operands; `row` gives the step.
@@ -331,8 +340,8 @@ impl Walk {
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
         for (k, x) in self.operands.iter().enumerate() {
             let size = x.size as isize;
-            let (start, steps) = match part.source {
-                Some((start, apart)) if k == 1 => (start, [apart as isize * size, size]),
+            let (start, steps) = match part.places.get(k) {
+                Some(&Some((start, apart))) => (start, [apart as isize * size, size]),
                 _ => {
                     let (mut rest, mut offset) = (part.at, 0);
                     for (&size, &stride) in self.sizes.iter().zip(&x.strides).rev() {
@@ -398,7 +407,7 @@ impl Walk {
             (m0 == 1 || stride(x, 1) == row) && (m1 == 1 || stride(x, 2) == row * m0 as isize)
         };
         // Rows long enough are given to `row` one by one where that saves the unpacking of outputs.
-        let by_rows = m0 >= 32
+        let by_rows = m0 >= 64
             && self.operands.iter().all(|x| x.access == Access::Read || stride(x, 1) == x.size as isize)
             && !self.operands.iter().all(|x| dense(x) || self.repeats(x));
         let mut pointers = SmallVec::<[*mut u8; 4]>::from_slice(starts);

@@ -1,7 +1,7 @@
 //! Joined passes beside the same calls one by one, over drawn layouts.
 
 use super::*;
-use crate::conv::{ConvOptions, Form, PackedKernel, convolution};
+use crate::conv::{ConvOptions, Form, PackedKernel, With, convolution};
 use crate::gemm::{Affine, PackedMatrix, Right, affine};
 use crate::{Pool, add, clamp, clamp_gate, copy, map, update, zip, zip3};
 
@@ -97,6 +97,10 @@ fn bytes(x: &Tensor) -> Vec<u8> {
 
 type Produce<'a> = &'a (dyn Fn(&mut TensorMut, Option<After<'_>>) -> bool + Sync);
 
+fn produced(is_whole: bool) -> Produced {
+    if is_whole { Produced::Whole } else { Produced::Nothing }
+}
+
 /// Both ways; whether the joined one took place, and how many threads there are.
 fn compare(made: &[Made], producer: Option<(Tensor, Produce<'_>, bool)>, threads: usize) -> bool {
     let (from, sizes) = (usize::from(producer.is_some()), made[0].layout.sizes.clone());
@@ -138,11 +142,11 @@ fn compare(made: &[Made], producer: Option<(Tensor, Produce<'_>, bool)>, threads
         .enumerate()
         .map(|(i, (kernel, out))| Call { value: &values[from + i], out: out.as_mut(), kernel })
         .collect();
-    let joined = producer.as_ref().map(|p| Producer {
-        value: &values[0],
-        out: own.as_mut().filter(|_| !is_shared),
-        kernel: &p.1,
-    });
+    let kernel = producer
+        .as_ref()
+        .map(|&(_, produce, _)| move |out: &mut TensorMut, after: Option<After<'_>>| produced(produce(out, after)));
+    let joined =
+        kernel.as_ref().map(|kernel| Producer { value: &values[0], out: own.as_mut().filter(|_| !is_shared), kernel });
     let pool = Pool::new(threads, usize::MAX).unwrap();
     // The calls are not sent to another thread: a joined pass begins where it is called.
     let is_done = if threads == 1 { pool.alone(|| join(&mut calls, joined)) } else { join(&mut calls, joined) };
@@ -225,8 +229,10 @@ fn passes_follow_convolutions() {
         let form = if is_last { Form::Pixels } else { Form::Planes };
         let packed = PackedKernel::new(&weight, form, &options).unwrap();
         let sizes = options.output_sizes(&xs, &ws).unwrap();
-        let produce: Produce<'_> =
-            &|out, after| convolution(&x, &weight, None, &options, packed.as_ref(), after, out).is_ok();
+        let produce: Produce<'_> = &|out, after| {
+            let with = With { packed: packed.as_ref(), after, ..With::default() };
+            convolution(&x, &weight, None, &options, with, out).is_ok()
+        };
         done += usize::from(follow(&mut draw, DType::F32, laid(&sizes), produce));
     }
     assert_eq!(done, rounds);
@@ -286,7 +292,7 @@ fn sums_and_activations_are_the_products_own() {
                 });
                 let product = |out: &mut TensorMut, after: Option<After<'_>>| {
                     assert!(after.is_some_and(|after| after.tail.is_some()), "{i}");
-                    affine(&a, right, out, &Affine { after, ..Affine::default() }).is_ok()
+                    produced(affine(&a, right, out, &Affine { after, ..Affine::default() }).is_ok())
                 };
                 let mut out = make();
                 let call = |i: usize| Call { value: &values[i + 1], out: None, kernel: &kernels[i] };
