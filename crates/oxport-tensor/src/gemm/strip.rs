@@ -38,8 +38,8 @@ pub(crate) struct Strip<'a, T: Compute> {
 }
 
 impl<T: Compute> Strip<'_, T> {
-    /// Writes `activation(start + product)` of these rows and columns, the first of which begins a register: a row every
-    /// `step` numbers from `to` on.
+    /// Writes `activation(start + product)` of these rows and columns, the first of which begins a register: a row
+    /// every `step` numbers from `to` on.
     ///
     /// # Panics
     /// If runs do not lie in their data, or there is no start for each column.
