@@ -138,12 +138,14 @@ fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
     let Some(Argument::Op(op)) = node.argument("op") else {
         return Err(Error::invalid("with_effects without an operator"));
     };
+    let results = op.schema().map_or(1, |s| s.returns.len());
     let val = match &node.meta.val {
+        // What gives nothing has no value, not even that of `None`.
+        _ if results == 0 => None,
         Some(Val::List(l)) if l.len() == 2 => Some(l[1].clone()),
         Some(Val::List(l)) => Some(Val::List(l[1..].to_vec())),
         _ => None,
     };
-    let results = op.schema().map_or(1, |s| s.returns.len());
     let (args, kwargs) = (node.operands().to_vec(), node.kwargs.clone());
     let bound = op.schema().and_then(|schema| positional(schema, &args, &kwargs));
     let (args, kwargs) = bound.unwrap_or((args, kwargs));
@@ -172,6 +174,7 @@ fn call(
     let results = schema.returns.len();
     let (args, arguments) = positional(schema, &[], &arguments).unwrap_or((Vec::new(), arguments));
     let val = match &node.meta.val {
+        _ if results == 0 => None,
         Some(Val::List(l)) if results == 1 => l.first().cloned(),
         Some(Val::List(l)) => Some(Val::List(l[..results.min(l.len())].to_vec())),
         _ => None,
