@@ -157,17 +157,17 @@ fn views_may_differ_in_strides_of_ones() {
     let [x, y] = [("x", [1, 10, 4, 16]), ("y", [1, 4, 10, 16])]
         .map(|(name, sizes)| b.input(name, Fake::new(DType::F32, sizes.map(Expr::from))).expect("an input"));
     let x = b.call("aten::transpose.int", (x, 1, 2)).expect("a call");
-    let mut recorded = Fake::new(DType::F32, [1, 4, 10, 16].map(Expr::from));
-    recorded.strides = [640, 16, 64, 1].map(Expr::from).into_iter().collect();
-    let mut call = |name: &str, args: Vec<Argument>| {
-        let (op, val) = (oxport::registry().op(name), Some(Val::Tensor(recorded.clone())));
-        b.calls().add(&op, args, Kwargs::new(), val).expect("a call")
+    let mut call = |name: &str, args: Vec<Argument>, strides: [i64; 4]| {
+        let mut recorded = Fake::new(DType::F32, [1, 4, 10, 16].map(Expr::from));
+        recorded.strides = strides.map(Expr::from).into_iter().collect();
+        let op = oxport::registry().op(name);
+        b.calls().add(&op, args, Kwargs::new(), Some(Val::Tensor(recorded))).expect("a call")
     };
-    // Kernels lay it as `y`.
-    let neg = call("aten::neg", vec![y.into()]);
-    let add = call("aten::add.Tensor", vec![x.into(), neg.into()]);
-    // Whose strides are those of a view: 64, 16, 64, 1.
-    let same = call("aten::reshape", vec![add.into(), vec![1i64, 4, 10, 16].into()]);
+    // Kernels give 640, 160, 16, 1.
+    let neg = call("aten::neg", vec![y.into()], [1280, 160, 16, 1]);
+    let add = call("aten::add.Tensor", vec![x.into(), neg.into()], [640, 16, 64, 1]);
+    // The view has 64, 16, 64, 1.
+    let same = call("aten::reshape", vec![add.into(), vec![1i64, 4, 10, 16].into()], [640, 16, 64, 1]);
     let y = b.call("aten::mul.Tensor", (same, x)).expect("a call");
     let program = b.finish(&[y]).expect("a program");
     let proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");

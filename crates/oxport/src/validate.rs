@@ -92,8 +92,8 @@ impl std::fmt::Display for Validation {
 }
 
 /// Runs a program and its transformed version on the same inputs. With [`Opt::Fast`] values may differ by the tolerance
-/// of their dtype, or of a less precise one that the program computes them through; else they must be bitwise equal, all
-/// NaNs being equal.
+/// of their dtype, or of a less precise one that they are computed through; else they must be bitwise equal, all NaNs
+/// being equal.
 ///
 /// # Errors
 /// One of the programs cannot be prepared.
@@ -124,7 +124,8 @@ pub fn validate_within(
     let prepared = toolchain.prepare(before, Opt::None)?;
     let first = toolchain.plan(&prepared, &options)?;
     let second = toolchain.plan(&toolchain.prepare(after, Opt::None)?, &options)?;
-    let through = if matches!(tolerance, Tolerance::ByDtype { .. }) { least_precise(&prepared) } else { HashMap::new() };
+    let through =
+        if matches!(tolerance, Tolerance::ByDtype { .. }) { least_precise(&prepared) } else { HashMap::new() };
     let tolerances = |name: &str| through.get(name).map_or(tolerance, |&dtype| Tolerance::Through(dtype));
     let is_exact = matches!(tolerance, Tolerance::Exact);
     let mut found = Validation::default();
