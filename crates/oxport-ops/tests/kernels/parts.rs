@@ -155,29 +155,6 @@ mod pool_averages {
     }
 }
 
-mod pool_maxima {
-    use crate::waves::call;
-    use oxport_ir::Arg;
-    use oxport_tensor::Tensor;
-
-    /// Of zeros of two signs the first one of a window counts, in rows and across them: as where places are asked for.
-    #[test]
-    fn the_first_of_equal_maxima_counts() {
-        let bits = |t: &Tensor| t.to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let kernel = Arg::List(vec![Arg::Int(2), Arg::Int(2)]);
-        // The greatest of the left window are its second and third element, of the right one its last two.
-        let x = vec![-1f32, -0.0, -2.0, -1.0, 0.0, -3.0, 0.0, -0.0];
-        let args = [Arg::Tensor(Tensor::from_vec(&[1, 1, 2, 4], x).unwrap()), kernel.clone()];
-        assert_eq!(bits(&call("aten::max_pool2d", &args).unwrap()[0]), [(-0f32).to_bits(), 0]);
-        let zero = |i: u32| [0f32, -0.0, -1.0][(i.wrapping_mul(0x9e37_79b9) >> 13) as usize % 3];
-        let x = Tensor::from_vec(&[2, 3, 8, 9], (0..432).map(zero).collect()).unwrap();
-        let args = [Arg::Tensor(x), kernel];
-        let [one, two] = ["aten::max_pool2d", "aten::max_pool2d_with_indices"].map(|op| call(op, &args).unwrap());
-        assert_eq!(bits(&one[0]), bits(&two[0]));
-        assert!(bits(&one[0]).contains(&(-0f32).to_bits()));
-    }
-}
-
 mod pool_windows {
     use oxport_ops::nn::pool::windows::*;
 
