@@ -20,6 +20,7 @@ mod memory;
 mod mutation;
 mod ops;
 mod passes;
+mod pools;
 mod proofs;
 mod replay;
 mod rewrites;

@@ -150,6 +150,31 @@ fn equal_terms_may_differ_in_strides_of_ones() {
     check(&proved).expect("an accepted proof");
 }
 
+/// Likewise a view of what is laid as it was recorded, though an operand of that is not.
+#[test]
+fn views_may_differ_in_strides_of_ones() {
+    let mut b = ProgramBuilder::new(oxport::registry());
+    let [x, y] = [("x", [1, 10, 4, 16]), ("y", [1, 4, 10, 16])]
+        .map(|(name, sizes)| b.input(name, Fake::new(DType::F32, sizes.map(Expr::from))).expect("an input"));
+    let x = b.call("aten::transpose.int", (x, 1, 2)).expect("a call");
+    let mut call = |name: &str, args: Vec<Argument>, strides: [i64; 4]| {
+        let mut recorded = Fake::new(DType::F32, [1, 4, 10, 16].map(Expr::from));
+        recorded.strides = strides.map(Expr::from).into_iter().collect();
+        let op = oxport::registry().op(name);
+        b.calls().add(&op, args, Kwargs::new(), Some(Val::Tensor(recorded))).expect("a call")
+    };
+    // Kernels give 640, 160, 16, 1.
+    let neg = call("aten::neg", vec![y.into()], [1280, 160, 16, 1]);
+    let add = call("aten::add.Tensor", vec![x.into(), neg.into()], [640, 16, 64, 1]);
+    // The view has 64, 16, 64, 1.
+    let same = call("aten::reshape", vec![add.into(), vec![1i64, 4, 10, 16].into()], [640, 16, 64, 1]);
+    let y = b.call("aten::mul.Tensor", (same, x)).expect("a call");
+    let program = b.finish(&[y]).expect("a program");
+    let proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");
+    assert!(proved.proof.steps.iter().any(|step| matches!(step, Step::Rule { name, .. } if name == "view-same")));
+    check(&proved).expect("an accepted proof");
+}
+
 /// Likewise what is computed before the first call: here a view of what an `alias` gave back.
 #[test]
 fn constants_may_differ_in_strides_of_ones() {
@@ -195,6 +220,41 @@ Range constraints: {}
     let proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");
     assert!(proved.proof.steps.iter().any(|step| matches!(step, Step::Rule { name, .. } if name == "view-same")));
     check(&proved).expect("an accepted proof");
+}
+
+/// A call with an effect is the same one as it was wrapped, as it was unwrapped, and as it was read from a file.
+#[test]
+fn unwrapped_effects_have_a_proof() {
+    let text = r#"
+ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, token: "f32[0]", x: "f32[2, 3]", info: "i32[2]"):
+            with_effects = torch.ops.higher_order.with_effects(token, torch.ops.aten._linalg_check_errors.default, info, 'solve', is_matrix = False)
+            getitem: "f32[0]" = with_effects[0]
+            as_none = with_effects[1]
+            view: "f32[2, 3]" = torch.ops.aten.view.default(x, [2, 3])
+            add: "f32[2, 3]" = torch.ops.aten.add.Tensor(view, x)
+            return (getitem, add)
+
+Graph signature:
+    # inputs
+    token: TOKEN
+    x: USER_INPUT
+    info: USER_INPUT
+    # outputs
+    getitem: TOKEN
+    add: USER_OUTPUT
+
+Range constraints: {}
+"#;
+    let program = oxport_ir::parse::parse(text, oxport::registry()).expect("a valid text");
+    let mut proved = prove(&program, (Opt::Exact, false, Target::Aten)).expect("a proof");
+    assert_eq!(check(&proved).expect("an accepted proof").effects, 1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("after.pt2");
+    oxport::write(&proved.after, &file).expect("a written program");
+    proved.after = oxport::read(&file).expect("the program that was written");
+    assert_eq!(check(&proved).expect("an accepted proof").effects, 1);
 }
 
 #[test]

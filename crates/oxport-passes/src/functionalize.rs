@@ -14,7 +14,7 @@
 
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
 use crate::outputs::{mutation_outputs, separate_outputs};
-use crate::propagate_strides::{have_other_strides, restride_users};
+use crate::propagate_strides::{differ, have_other_strides, restride_users};
 use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
@@ -252,7 +252,7 @@ impl Functional<'_> {
             let fresh = self.refresh(input, id)?;
             if fresh != input {
                 let captured = self.values.get(&fresh).and_then(|value| self.captured(value));
-                if have_other_strides(captured, self.graph.node(fresh).val()) {
+                if differ(captured, self.graph.node(fresh).val()) {
                     self.relaid.insert(fresh);
                 }
                 self.graph.replace_uses_where(input, fresh, |_, user| user == id);
@@ -441,12 +441,13 @@ impl Functional<'_> {
         let storage = &mut self.storages[target.storage];
         storage.write(&mut b, &target.chain, value, &known)?;
         let mut version = storage.version;
-        if have_other_strides(self.captured(target), self.graph.node(value).val()) {
-            match target.chain.alias() {
-                // Stale at once: who reads it gets the view made anew.
-                Some(_) => version -= 1,
-                None => drop(self.relaid.insert(value)),
-            }
+        let (was, is) = (self.captured(target), self.graph.node(value).val());
+        match target.chain.alias() {
+            // Stale at once: who reads it gets the view made anew.
+            Some(_) if have_other_strides(was, is) => version -= 1,
+            // Strides of ones count, too: some operators see a memory format in them.
+            None if differ(was, is) => drop(self.relaid.insert(value)),
+            _ => {}
         }
         self.values.insert(id, Value { node: value, version, ..target.clone() });
         self.bounded()

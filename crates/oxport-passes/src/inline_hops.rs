@@ -15,8 +15,8 @@ use crate::bound::positional;
 use crate::decompose::replace;
 use crate::propagate_strides::restride_users;
 use oxport_ir::{
-    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, Intrinsic, Kwargs, Node, NodeId, Op, Registry,
-    Result, Val,
+    Argument, Builder, Error, ExportedProgram, FunctionSchema, Graph, InputKind, Intrinsic, Kwargs, Node, NodeId, Op,
+    OutputKind, Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
@@ -27,7 +27,39 @@ use std::sync::Arc;
 /// # Errors
 /// A wrapper's arguments are not what PyTorch writes; the message names the node.
 pub fn unwrap_calls(program: &ExportedProgram, registry: &Registry) -> Result<ExportedProgram> {
-    crate::in_every_graph(program, registry, &unwrap)
+    let mut program = crate::in_every_graph(program, registry, &unwrap)?;
+    drop_tokens(&mut program)?;
+    Ok(program)
+}
+
+/// Drops the tokens that no call takes any more, as PyTorch does where it unwraps calls: an input that is given back as
+/// it is. It does not load a program that keeps them.
+fn drop_tokens(program: &mut ExportedProgram) -> Result<()> {
+    let Some(output) = program.graph.output() else { return Ok(()) };
+    let inputs: Vec<NodeId> = program.graph.placeholders().map(|(id, _)| id).collect();
+    let is_token = |i: usize| program.signature.inputs.get(i).is_some_and(|spec| spec.kind == InputKind::Token);
+    let passed: Vec<bool> = (0..inputs.len())
+        .map(|i| is_token(i) && program.graph.users(inputs[i]).keys().all(|user| *user == output))
+        .collect();
+    let is_passed = |a: &Argument| inputs.iter().zip(&passed).any(|(&id, &passed)| passed && *a == Argument::Node(id));
+    let (mut args, mut specs) = (Vec::new(), Vec::new());
+    for (arg, spec) in program.graph.outputs().iter().zip(&program.signature.outputs) {
+        if spec.kind != OutputKind::Token || !is_passed(arg) {
+            args.push(arg.clone());
+            specs.push(spec.clone());
+        }
+    }
+    if specs.len() == program.signature.outputs.len() {
+        return Ok(());
+    }
+    program.graph.set_args(output, args, Kwargs::new());
+    program.signature.outputs = specs;
+    for (&id, _) in inputs.iter().zip(&passed).filter(|(_, passed)| **passed) {
+        program.graph.erase(id)?;
+    }
+    let mut passed = passed.into_iter();
+    program.signature.inputs.retain(|_| !passed.next().unwrap_or(false));
+    Ok(())
 }
 
 fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<()> {
@@ -138,12 +170,14 @@ fn effects(b: &mut Builder<'_>, node: &Node) -> Result<Vec<Argument>> {
     let Some(Argument::Op(op)) = node.argument("op") else {
         return Err(Error::invalid("with_effects without an operator"));
     };
+    let results = op.schema().map_or(1, |s| s.returns.len());
     let val = match &node.meta.val {
+        // What gives nothing has no value, not even that of `None`.
+        _ if results == 0 => None,
         Some(Val::List(l)) if l.len() == 2 => Some(l[1].clone()),
         Some(Val::List(l)) => Some(Val::List(l[1..].to_vec())),
         _ => None,
     };
-    let results = op.schema().map_or(1, |s| s.returns.len());
     let (args, kwargs) = (node.operands().to_vec(), node.kwargs.clone());
     let bound = op.schema().and_then(|schema| positional(schema, &args, &kwargs));
     let (args, kwargs) = bound.unwrap_or((args, kwargs));
@@ -172,6 +206,7 @@ fn call(
     let results = schema.returns.len();
     let (args, arguments) = positional(schema, &[], &arguments).unwrap_or((Vec::new(), arguments));
     let val = match &node.meta.val {
+        _ if results == 0 => None,
         Some(Val::List(l)) if results == 1 => l.first().cloned(),
         Some(Val::List(l)) => Some(Val::List(l[..results.min(l.len())].to_vec())),
         _ => None,

@@ -224,6 +224,11 @@ where
                     line[k]
                 };
             }
+            // These are their own mirrors: nothing imaginary is left of rounding, not even a sign.
+            y[i].im = T::zero();
+            if half > 0 {
+                y[half * inner + i].im = T::zero();
+            }
             for k in n / 2 + 1..to.n {
                 y[k * inner + i] = y[(n - k) * inner + i].conj();
             }
@@ -337,6 +342,23 @@ mod tests {
             let back: Vec<_> =
                 back.freeze().to_vec::<f64>().unwrap().into_iter().map(|a| Complex::new(a, 0.0)).collect();
             close(&back, &lifted, &format!("c2r {sizes:?} {dim}"));
+        }
+    }
+
+    /// The first number, and that in the middle of an even length, are real: `angle` sees the sign of a zero.
+    #[test]
+    fn mirrors_of_themselves_are_real() {
+        for n in [1i64, 2, 3, 4, 7, 20, 30, 37] {
+            let x = Tensor::from_vec(&[3, n], signal(3 * n as usize)).expect("a valid case");
+            for width in [n / 2 + 1, n] {
+                let mut y = empty(DType::C128, &[3, width]);
+                r2c(&x, &[1], 1.0, &mut y).expect("a valid case");
+                let y = y.freeze().to_vec::<Complex<f64>>().unwrap();
+                for line in y.chunks(width as usize) {
+                    assert_eq!(line[0].im.to_bits(), 0, "the first of {n}");
+                    assert!(n % 2 == 1 || line[n as usize / 2].im.to_bits() == 0, "the middle of {n}");
+                }
+            }
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Tolerance {
         /// The factor for float32: 1e-4, or more if PyTorch's own kernels differ by more.
         f32: f64,
     },
+    /// By dtype, or as for numbers of this one where that allows more: the result was computed through it.
+    Through(DType),
     /// `|a − b| ≤ atol + rtol · |b|` for every element.
     Elementwise {
         /// Relative part.
@@ -26,9 +28,12 @@ pub enum Tolerance {
     Exact,
 }
 
+/// By how much float32 may differ, relative to the largest number.
+const F32: f64 = 1e-4;
+
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance::ByDtype { f32: 1e-4 }
+        Tolerance::ByDtype { f32: F32 }
     }
 }
 
@@ -123,6 +128,17 @@ fn integers(a: &[i64], b: &[i64]) -> Comparison {
     }
 }
 
+/// By how much numbers of a dtype may differ, relative to the largest one.
+pub(crate) fn factor(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 | DType::C32 => 1e-2,
+        DType::BF16 => 3e-2,
+        DType::F64 | DType::C128 => 1e-9,
+        DType::F32 | DType::C64 => F32,
+        _ => 0.13,
+    }
+}
+
 fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts: usize) -> Comparison {
     let special = |x: f64| {
         if x.is_nan() {
@@ -143,14 +159,12 @@ fn numbers(got: &[f64], want: &[f64], like: &Tensor, tolerance: Tolerance, parts
         }
     }
     let factor = match (like.dtype(), tolerance) {
-        (DType::F16 | DType::C32, _) => 1e-2,
-        (DType::BF16, _) => 3e-2,
-        (DType::F64 | DType::C128, _) => 1e-9,
         (DType::F32 | DType::C64, Tolerance::ByDtype { f32 }) => f32,
-        _ => 0.13,
+        (dtype, Tolerance::Through(other)) => factor(dtype).max(factor(other)),
+        (dtype, _) => factor(dtype),
     };
     let bound = |b: f64| match tolerance {
-        Tolerance::ByDtype { .. } => factor * largest.max(1e-6),
+        Tolerance::ByDtype { .. } | Tolerance::Through(_) => factor * largest.max(1e-6),
         Tolerance::Elementwise { rtol, atol } => atol + rtol * b.abs(),
         Tolerance::Exact => 0.0,
     };

@@ -3,9 +3,12 @@
 //! Invariants: the result says what was compared; if nothing was compared, the programs do not agree. Inputs are the
 //! sample inputs and generated ones of several sizes; for bitwise equality, also special values.
 
-use crate::compare::{Tolerance, compare};
+use crate::compare::{Tolerance, compare, factor};
 use crate::random_inputs::{Fill, InputGenerator};
 use crate::{ExportedProgram, Opt, PlanOptions, ReadLimits, Result, Toolchain, Value, io};
+use oxport_ir::{Argument, Exact, Node, NodeId, OutputKind, Val};
+use oxport_tensor::DType;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 /// The result of a validation.
@@ -89,7 +92,8 @@ impl std::fmt::Display for Validation {
 }
 
 /// Runs a program and its transformed version on the same inputs. With [`Opt::Fast`] values may differ by the tolerance
-/// of their dtype; else they must be bitwise equal, all NaNs being equal.
+/// of their dtype, or of a less precise one that they are computed through; else they must be bitwise equal, all NaNs
+/// being equal.
 ///
 /// # Errors
 /// One of the programs cannot be prepared.
@@ -117,8 +121,12 @@ pub fn validate_within(
 ) -> Result<Validation> {
     let start = Instant::now();
     let options = PlanOptions { max_buffer_bytes: limits.buffer_bytes(), prepare: false, ..PlanOptions::default() };
-    let plan = |p: &ExportedProgram| toolchain.plan(&toolchain.prepare(p, Opt::None)?, &options);
-    let (first, second) = (plan(before)?, plan(after)?);
+    let prepared = toolchain.prepare(before, Opt::None)?;
+    let first = toolchain.plan(&prepared, &options)?;
+    let second = toolchain.plan(&toolchain.prepare(after, Opt::None)?, &options)?;
+    let through =
+        if matches!(tolerance, Tolerance::ByDtype { .. }) { least_precise(&prepared) } else { HashMap::new() };
+    let tolerances = |name: &str| through.get(name).map_or(tolerance, |&dtype| Tolerance::Through(dtype));
     let is_exact = matches!(tolerance, Tolerance::Exact);
     let mut found = Validation::default();
     // One set of inputs; false if the first program rejects it.
@@ -134,7 +142,7 @@ pub fn validate_within(
         };
         let different = match run(&second, &inputs) {
             Err(e) => Some(format!("the result rejects them: {}", crate::Error::to_string(&e))),
-            Ok(got) => difference(&got, &want, tolerance, &name, &mut found.worst),
+            Ok(got) => difference(&got, &want, &tolerances, &name, &mut found.worst),
         };
         match different {
             Some(different) => found.difference = Some(format!("on {name}, {different}")),
@@ -177,7 +185,7 @@ pub fn validate_within(
 fn difference(
     got: &io::Values,
     want: &io::Values,
-    tolerance: Tolerance,
+    tolerances: &dyn Fn(&str) -> Tolerance,
     inputs: &InputSet,
     worst: &mut Option<(f64, String)>,
 ) -> Option<String> {
@@ -187,7 +195,7 @@ fn difference(
     want.iter().find_map(|(name, want)| match got.get(name) {
         None => Some(format!("the result has no output {name}")),
         Some(got) => {
-            let c = compare(got, want, tolerance);
+            let c = compare(got, want, tolerances(name));
             if let Some(error) = c.error
                 && worst.as_ref().is_none_or(|(known, _)| error > *known)
             {
@@ -196,4 +204,54 @@ fn difference(
             (!c.agree).then(|| format!("{name}: {}", c.detail))
         }
     })
+}
+
+/// The least precise dtype of floats that each output is computed through, by the output's name. What is only moved
+/// lost its digits before the call: an input of bfloat16 that is computed with in float32 makes nothing less precise.
+fn least_precise(program: &ExportedProgram) -> HashMap<String, DType> {
+    let graph = &program.graph;
+    let less = |a: Option<DType>, b: Option<DType>| match (a, b) {
+        (Some(a), Some(b)) => Some(if factor(b) > factor(a) { b } else { a }),
+        (a, b) => a.or(b),
+    };
+    let mut through: BTreeMap<NodeId, Option<DType>> = BTreeMap::new();
+    for (id, node) in graph.nodes() {
+        let rounds = node.op().is_some() && !is_moved(program, node);
+        let own = floats(node.val()).filter(|_| rounds).map(Some).fold(None, less);
+        let of_inputs = node.inputs().iter().map(|input| through.get(input).copied().flatten()).fold(None, less);
+        through.insert(id, less(own, of_inputs));
+    }
+    let names: Vec<&str> = graph.placeholders().map(|(_, node)| &*node.name).collect();
+    let users: Vec<&str> = program.signature.user_inputs().filter_map(|i| names.get(i).copied()).collect();
+    let mut user = 0..;
+    let named = graph.outputs().iter().zip(&program.signature.outputs).filter_map(|(output, spec)| {
+        let name = match &spec.kind {
+            OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => format!("mut.{name}"),
+            OutputKind::UserInputMutation(name) => format!("inmut.{}", users.iter().position(|user| *user == &**name)?),
+            OutputKind::Token => return None,
+            _ => format!("out.{}", user.next()?),
+        };
+        let Argument::Node(id) = output else { return None };
+        Some((name, through.get(id).copied().flatten()?))
+    });
+    named.collect()
+}
+
+/// True if a call gives elements of its operands, in their dtype.
+fn is_moved(program: &ExportedProgram, node: &Node) -> bool {
+    let is_exact = |op: &oxport_ir::Op| op.is_getitem() || op.def().is_some_and(|def| def.exact == Exact::Bits);
+    let given = |id: NodeId| floats(program.graph.node(id).val()).next();
+    node.op().is_some_and(is_exact)
+        && floats(node.val()).all(|dtype| node.inputs().into_iter().filter_map(given).all(|other| other == dtype))
+}
+
+/// The dtypes of floats in a value.
+fn floats(val: Option<&Val>) -> impl Iterator<Item = DType> {
+    let of = |val: &Val| val.as_tensor().map(|t| t.dtype).filter(|d| d.is_float() || d.is_complex());
+    let found: Vec<DType> = match val {
+        Some(Val::List(items)) => items.iter().filter_map(of).collect(),
+        Some(val) => of(val).into_iter().collect(),
+        None => Vec::new(),
+    };
+    found.into_iter()
 }

@@ -138,6 +138,31 @@ fn validation_detects_differences_at_special_values() {
     }
 }
 
+/// Numbers that were computed in `bfloat16` are not more precise for being `float32` in the end; those that only came
+/// in it are.
+#[test]
+fn validation_allows_what_a_less_precise_dtype_rounds() {
+    let to = |b: &mut ProgramBuilder<'_>, x, dtype: DType| call(b, "aten::to.dtype", (x, dtype));
+    let times = |b: &mut ProgramBuilder<'_>, x, by: f64| call(b, "aten::mul.Tensor", (x, by));
+    let computed_in = |own: DType, inner: DType, by: f64| {
+        program(own, &[3, 4], |b, x| {
+            let inside = to(b, x, inner);
+            let scaled = times(b, inside, by);
+            let viewed = call(b, "aten::view", (scaled, vec![12i64]));
+            to(b, viewed, DType::F32)
+        })
+    };
+    let (toolchain, limits, long) = (Toolchain::standard(), ReadLimits::default(), Duration::from_secs(60));
+    let agree = |own, inner, by| {
+        let [before, after] = [1.0, by].map(|by| computed_in(own, inner, by));
+        validate(toolchain, [&before, &after], Opt::Fast, &limits, long).expect("law: both can run").is_agreement()
+    };
+    assert!(agree(DType::F32, DType::BF16, 1.01) && !agree(DType::F32, DType::BF16, 1.05));
+    assert!(agree(DType::F32, DType::F16, 1.005) && !agree(DType::F32, DType::F16, 1.02));
+    assert!(agree(DType::BF16, DType::F32, 1.00001) && !agree(DType::BF16, DType::F32, 1.01));
+    assert!(agree(DType::F64, DType::F32, 1.00001) && !agree(DType::F64, DType::F32, 1.001));
+}
+
 #[test]
 fn generated_sizes_satisfy_the_conditions() {
     let mut program = program(DType::F32, &[-1, 2], |b, x| call(b, "aten::relu", (x,)));

@@ -34,8 +34,8 @@ pub(super) static RULES: &[Rule] = &[
     .stands_for("transformers' cohere"),
     rule(
         "cast-unary-cast",
-        "(to.dtype (silu|sigmoid|tanh|exp|rsqrt (to.dtype ?x float32 ?n ?c ?m)) ?d ?o ?e ?p)",
-        "(silu|sigmoid|tanh|exp|rsqrt ?x)",
+        "(to.dtype (silu|sigmoid|tanh|exp|rsqrt|hardswish|hardsigmoid (to.dtype ?x float32 ?n ?c ?m)) ?d ?o ?e ?p)",
+        "(silu|sigmoid|tanh|exp|rsqrt|hardswish|hardsigmoid ?x)",
     )
     .given("x: f16[4]>0, n: False, c: False, m: None, d: float16, o: False, e: False, p: None")
     .against(&["x: bf16[4]<1e5..2e5>, n: False, c: False, m: None, d: bfloat16, o: False, e: False, p: None"])

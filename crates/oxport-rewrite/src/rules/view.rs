@@ -51,6 +51,9 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[3, 2], m: contiguous_format, a: [6]"),
     rule("reshape-back", "(reshape (reshape ?x ?a) ?b)", "(contiguous ?x contiguous_format)")
         .given("x: f32[2, 3, 4]{12, 1, 3}, a: [6, 4], b: [2, 3, 4]"),
+    // As einsum joins dimensions for its product, which copies, and parts them again.
+    rule("reshape-between", "(reshape (reshape ?x ?a) ?b)", "(contiguous (reshape ?x ?b) contiguous_format)")
+        .given("x: f32[2, 3, 4]{12, 1, 3}, a: [6, 4], b: [2, 3, 2, 2]"),
     // `pixel_shuffle` in Core ATen; it keeps channels last, which is a copy of its own there.
     rule(
         "pixel-shuffle",

@@ -9,6 +9,8 @@ pub trait Pooled: Element + PartialOrd {
     /// Integers wrap, as in PyTorch.
     fn plus(self, other: Self) -> Self;
     fn is_nan(self) -> bool;
+    /// Of equal numbers only zeros of two signs are not the same.
+    fn is_negative_zero(self) -> bool;
     fn divided(self, n: i64) -> Self;
 }
 impl Pooled for f32 {
@@ -20,6 +22,10 @@ impl Pooled for f32 {
     #[inline(always)]
     fn is_nan(self) -> bool {
         self.is_nan()
+    }
+    #[inline(always)]
+    fn is_negative_zero(self) -> bool {
+        self.to_bits() == (-0.0_f32).to_bits()
     }
     #[inline(always)]
     fn divided(self, n: i64) -> f32 {
@@ -37,6 +43,10 @@ impl Pooled for f64 {
         self.is_nan()
     }
     #[inline(always)]
+    fn is_negative_zero(self) -> bool {
+        self.to_bits() == (-0.0_f64).to_bits()
+    }
+    #[inline(always)]
     fn divided(self, n: i64) -> f64 {
         self / n as f64
     }
@@ -49,6 +59,9 @@ impl Pooled for i64 {
     }
     #[inline(always)]
     fn is_nan(self) -> bool {
+        false
+    }
+    fn is_negative_zero(self) -> bool {
         false
     }
     fn divided(self, n: i64) -> i64 {

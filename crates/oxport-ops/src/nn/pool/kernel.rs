@@ -258,7 +258,8 @@ fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]
     });
 }
 
-/// The maxima of a plane: first down the rows of a window, which is vector work, then along them.
+/// The maxima of a plane: first down the rows of a window, which is vector work, then along them. Where zeros of two
+/// signs may be equal, the first one of the window counts, so such windows are gone through in order.
 #[inline(always)]
 fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
     let width = axes[2].input;
@@ -267,13 +268,24 @@ fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
     for &d in &axes[0].windows {
         for &h in &axes[1].windows {
             column.fill(T::LEAST);
+            let mut negative_zeros = false;
             for d in (d.0..d.1).step_by(axes[0].step) {
                 for h in (h.0..h.1).step_by(axes[1].step) {
                     let row = &x[(d * axes[1].input + h) * width..][..width];
-                    column.iter_mut().zip(row).for_each(|(top, &x)| *top = raised(*top, x));
+                    for (top, &x) in column.iter_mut().zip(row) {
+                        *top = raised(*top, x);
+                        negative_zeros |= x.is_negative_zero();
+                    }
                 }
             }
             let Some(out) = outs.next() else { return };
+            if negative_zeros {
+                for (out, &w) in out.iter_mut().zip(&axes[2].windows) {
+                    *out = T::LEAST;
+                    for_taps(axes, [d, h, w], |tap| *out = raised(*out, x[tap]));
+                }
+                continue;
+            }
             for (out, &(start, end, _)) in out.iter_mut().zip(&axes[2].windows) {
                 *out = T::LEAST;
                 column[start..end].iter().step_by(axes[2].step).for_each(|&x| *out = raised(*out, x));
