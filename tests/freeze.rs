@@ -97,29 +97,6 @@ fn products_of_one_input_are_merged() {
     }
 }
 
-/// A scaled weight is merged with the others instead of the one that it was made of.
-#[test]
-fn scaled_products_are_merged() {
-    for scaled in [0, 1, 2] {
-        let before = program(&[1, 1, 16], |b, x| {
-            let product = |(i, &(name, width)): (usize, &(&str, i64))| {
-                let w = b.parameter(&format!("attn.{name}.weight"), tensor(&[width, 16], i as u64))?;
-                let y = b.call("aten::linear", (x, w))?;
-                let y = if i == scaled { b.call("aten::mul.Tensor", (y, 0.3))? } else { y };
-                b.call("aten::relu", (y,))
-            };
-            QKV.iter().enumerate().map(product).collect()
-        });
-        let (after, report) = oxport::optimize(&before, Opt::Fast, &limits(true, 0.05)).unwrap();
-        let ops = ["linear", "mul.Tensor"].map(|op| calls(&after, &format!("aten::{op}")));
-        assert_eq!(ops, [1, 0], "{:?}", report.rules);
-        // The old one is not merged beside it.
-        let weights: Vec<Vec<i64>> = after.tensors().map(|(_, t)| t.tensor.sizes().to_vec()).collect();
-        assert_eq!(weights, [[32, 16]]);
-        is_kept(&before, &after, &tensor(&[1, 1, 16], 3)).unwrap();
-    }
-}
-
 /// Attention over the parts of a merged product: nothing is copied, though there are several rows.
 #[test]
 fn heads_are_parts_of_one_product() {

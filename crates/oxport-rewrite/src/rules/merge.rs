@@ -16,7 +16,7 @@ use crate::applied::{Applied, Part, Step};
 use crate::kind::Kind;
 use crate::term::{Constant, Term, discriminant_of_op};
 use crate::typing::{Graph, add, first};
-use egg::{ENodeOrVar, Id, Language, PatternAst, Symbol, Var};
+use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -83,20 +83,14 @@ fn common(graph: &Graph<'_>, form: &Form, kids: &[Id]) -> (Vec<Id>, Vec<i64>) {
     (key, sizes)
 }
 
-/// All parts of a group, those of them whose weights are the program's own, and those without the own that others were
-/// made of: what rules made of weights, such as scaled ones, stands beside the own in a group, and one of both is
-/// wanted.
+/// All parts of a group, and those of them whose weights are the program's own, if these are others: what rules made of
+/// weights, such as scaled ones, stands beside the own in a group, and one of both is wanted.
 fn with_given(graph: &Graph<'_>, form: &Form, parts: Vec<Part>) -> Vec<Vec<Part>> {
-    let terms = |part: &Part| &graph[part.kids[form.weight.0]].nodes;
-    let is_given = |part: &&Part| terms(part).iter().any(|term| matches!(term, Term::Leaf(_)));
-    let of = |term: &Term| term.children().iter().map(|kid| graph.find(*kid)).collect::<Vec<Id>>();
-    let made: HashSet<Id> = parts.iter().filter(|p| !is_given(p)).flat_map(terms).flat_map(of).collect();
-    let is_used = |part: &Part| made.contains(&graph.find(part.kids[form.weight.0]));
+    let is_given =
+        |part: &&Part| graph[part.kids[form.weight.0]].nodes.iter().any(|term| matches!(term, Term::Leaf(_)));
     let given: Vec<Part> = parts.iter().filter(is_given).cloned().collect();
-    let newest: Vec<Part> = parts.iter().filter(|part| !is_used(part)).cloned().collect();
-    let count = parts.len();
-    let fewer = [given, newest].into_iter().filter(|some| some.len() < count);
-    std::iter::once(parts).chain(fewer).collect()
+    let are_others = given.len() < parts.len();
+    std::iter::once(parts).chain(are_others.then_some(given)).collect()
 }
 
 fn is_mergeable(graph: &Graph<'_>, form: &Form, class: Id, kids: &[Id]) -> bool {
