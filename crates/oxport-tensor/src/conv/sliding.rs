@@ -204,10 +204,12 @@ pub(super) fn run(conv: &Convolution<'_, f32>, source: &RowSource<'_>, out: &mut
 /// How many tasks share the rows of an output of such a height, so many of which are whole rows each.
 fn parts(g: &Geometry, height: usize, wholes: usize) -> usize {
     let threads = parallel::threads();
+    if threads == 1 {
+        return 1;
+    }
     let (wanted, shared) = ((threads * TASKS_PER_THREAD).div_ceil(wholes), g.kernel[1].saturating_sub(g.stride[1]));
     let most = (height * g.stride[1] / (ROWS_PER_SHARED * shared).max(1)).max(threads).min(height / LEAST_ROWS);
     match wanted.min(most) {
-        _ if threads == 1 => 1,
         // All threads have as many, where there is nothing else to share.
         parts if wholes == 1 && parts > threads => parts / threads * threads,
         parts => parts.max(1),

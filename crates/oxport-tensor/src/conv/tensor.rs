@@ -242,17 +242,8 @@ pub fn convolution(
     // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&spatial, out)?;
-    let run = |after: Option<After<'_>>, out: &mut TensorMut| -> Result<()> {
-        let operands = Operands { geometry, x, weight, bias, packed: with.packed, after };
-        match with.packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
-            Some(made) if out.dtype() == DType::F32 => {
-                operands.run::<f32, _>(out, |conv, y, at| made.convolve(conv, y, at))
-            }
-            _ => dispatch!(arith out.dtype(), |T| operands.run::<T, _>(out, convolve::<T>)),
-        }
-    };
+    let operands = Operands { geometry, x, weight, bias, packed: with.packed, after: with.after };
     if out.dtype() == DType::F32 && is_spaced {
-        let operands = Operands { geometry, x, weight, bias, packed: with.packed, after: with.after };
         match with.sliding {
             Sliding::From(source) if operands.slide(source, out)? => return Ok(()),
             Sliding::ReadBy(reader) if operands.lend(reader, out)? => return Ok(()),
@@ -262,11 +253,19 @@ pub fn convolution(
     if x.is_absent() {
         return Err(Error::unsupported("a convolution that its input is not made for"));
     }
+    let run = |operands: Operands<'_>, out: &mut TensorMut| -> Result<()> {
+        match with.packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
+            Some(made) if out.dtype() == DType::F32 => {
+                operands.run::<f32, _>(out, |conv, y, at| made.convolve(conv, y, at))
+            }
+            _ => dispatch!(arith out.dtype(), |T| operands.run::<T, _>(out, convolve::<T>)),
+        }
+    };
     if is_spaced {
-        return run(with.after, out);
+        return run(operands, out);
     }
     let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
-    run(None, &mut dense)?;
+    run(Operands { after: None, ..operands }, &mut dense)?;
     copy(&dense.freeze(), out)
 }
 
