@@ -19,6 +19,7 @@
 //! | `@dtype(x)` | the dtype of `x` |
 //! | `@padding(p, w, d)` | the zeros on either side that the word `p` asks for, of a weight `w` and dilations `d` |
 //! | `@around(v, w)` | the zeros around the last sizes of `v` that make them those of the kernel of `w`, as for `pad` |
+//! | `@margins(x, l)` | how far indices go beyond `x`, as for `pad`; `l` is first, end, and last of `x`, in turn |
 //! | `@item(l, i)` | the element of a list at an index |
 //! | `@stacked(l, c, d, i)` | likewise of what is stacked along `c`, if `d` is the same dimension |
 //! | `@part(l, c, d, s, e)` | the slice along `d` from `s` to `e` of what is concatenated along `c` |
@@ -30,12 +31,12 @@
 use crate::constant::Constant;
 use crate::kind::Kind;
 use crate::terms::Terms;
-use oxport_ir::Fake;
+use oxport_ir::{Fake, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::DType;
 
 /// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize); 23] = [
+const FUNCTIONS: [(&str, usize); 24] = [
     ("@mul", 2),
     ("@reciprocal", 1),
     ("@product", 3),
@@ -53,6 +54,7 @@ const FUNCTIONS: [(&str, usize); 23] = [
     ("@dtype", 1),
     ("@padding", 3),
     ("@around", 2),
+    ("@margins", 2),
     ("@item", 2),
     ("@stacked", 4),
     ("@part", 5),
@@ -186,6 +188,7 @@ pub(crate) fn compute<T: Terms>(graph: &mut T, name: &str, kids: &[T::Id], whole
             let zeros = zeros.collect::<Option<Vec<[i64; 2]>>>()?;
             Some(ints(graph, zeros.into_iter().flatten()))
         }
+        "@margins" => margins(graph, kids[0], kids[1]),
         "@item" => {
             let items = graph.items(kids[0])?;
             items.get(wrap(int(1)?, items.len())?).copied()
@@ -251,6 +254,31 @@ fn part<T: Terms>(graph: &mut T, kids: &[T::Id], whole: T::Id) -> Option<T::Id> 
             let axis = graph.constant(Constant::Int(axis as i64));
             graph.call("aten::cat", vec![list, axis])
         }
+    }
+}
+
+/// How far indices reach beyond both ends of the last dimensions of a tensor, the last dimension first.
+fn margins<T: Terms>(graph: &mut T, x: T::Id, reaches: T::Id) -> Option<T::Id> {
+    let reaches = graph.items(reaches)?;
+    let sizes = &graph.kind(x).tensor()?.sizes;
+    let padded = sizes.get(sizes.len().checked_sub(reaches.len() / 3)?..)?;
+    let mut margins = Vec::new();
+    for (size, reach) in padded.iter().zip(reaches.chunks_exact(3)).rev() {
+        let [first, end, last] = [0, 1, 2].map(|i| expr(graph.kind(reach[i])));
+        let (before, behind) = (-first?.as_int()?, (&end? - size).as_int()?);
+        if before < 0 || behind < 0 || !graph.env().equal(&(&last? + &Expr::int(1)), size) {
+            return None;
+        }
+        margins.extend([before, behind]);
+    }
+    Some(ints(graph, margins.into_iter()))
+}
+
+/// An integer, a number or symbolic.
+fn expr(kind: &Kind) -> Option<Expr> {
+    match kind {
+        Kind::Value(Val::Int(e)) => Some(e.clone()),
+        kind => as_int(kind).map(Expr::int),
     }
 }
 

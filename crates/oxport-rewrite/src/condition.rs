@@ -43,6 +43,9 @@ pub enum Condition {
     Last(&'static str, &'static str),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
+    /// PyTorch adds this bias of a linear layer of the tensor in the product, and does not round twice: in half precision
+    /// the tensor is contiguous, or there is no bias.
+    RoundsOnce(&'static str, &'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
     PowerOfTwo(&'static str),
     /// The variable is a constant number.
@@ -130,6 +133,10 @@ impl<'a, T: Terms> Match<'a, T> {
     }
     fn dtype(&self, name: &str) -> Option<DType> {
         self.tensor(name).map(|t| t.dtype)
+    }
+    fn is_contiguous(&self, name: &str) -> Option<bool> {
+        let laid = self.terms.laid((self.at)(name)?).tensor()?;
+        Some([self.tensor(name)?, laid].iter().all(|t| self.equal(&t.strides, &contiguous_strides(&t.sizes))))
     }
     fn number(&self, name: &str) -> Option<f64> {
         self.kind(name)?.constant().and_then(Constant::number)
@@ -220,9 +227,10 @@ impl Condition {
                 };
                 wrap(dim, n)? + 1 == n
             }
-            Condition::Contiguous(x) => {
-                let laid = m.terms.laid((m.at)(x)?).tensor()?;
-                [m.tensor(x)?, laid].iter().all(|t| m.equal(&t.strides, &contiguous_strides(&t.sizes)))
+            Condition::Contiguous(x) => m.is_contiguous(x)?,
+            Condition::RoundsOnce(x, b) => {
+                let is_half = matches!(m.dtype(x)?, DType::F16 | DType::BF16);
+                !is_half || matches!(m.kind(b)?, Kind::Const(Constant::None)) || m.is_contiguous(x)?
             }
             Condition::PowerOfTwo(v) => {
                 let exponent = m.number(v)?.abs().log2();

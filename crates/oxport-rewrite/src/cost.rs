@@ -61,7 +61,7 @@ const RATES: [(Class, Rate, Rate); Class::ALL.len()] = [
     (Class::Product, rate(1100.0, 240.0, 59.0), rate(1900.0, 107.0, 80.0)),
     (Class::Convolution, rate(3900.0, 220.0, 40.0), rate(6200.0, 89.0, 40.0)),
     (Class::Attention, rate(2000.0, 150.0, 30.0), rate(4000.0, 88.0, 30.0)),
-    (Class::Recurrence, rate(5000.0, 20.0, 30.0), rate(15000.0, 20.0, 30.0)),
+    (Class::Recurrence, rate(2000.0, 120.0, 45.0), rate(15000.0, 50.0, 30.0)),
 ];
 
 /// What a call costs that nothing is known of, in nanoseconds.

@@ -250,6 +250,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("SameRank", Make::Two(Condition::SameRank)),
     ("PerChannel", Make::TwoCount(Condition::PerChannel)),
     ("Centers", Make::Two(Condition::Centers)),
+    ("RoundsOnce", Make::Two(Condition::RoundsOnce)),
     ("OneInput", Make::One(Condition::OneInput)),
     ("Finite", Make::One(Condition::Finite)),
     ("Hides", Make::One(Condition::Hides)),

@@ -179,6 +179,13 @@ pub(crate) fn search<'r>(
     search.phase("clean", graph, Soundness::Bitwise, phases);
     if limits.soundness == Soundness::Rounding {
         search.phase("recognize", graph, Soundness::Rounding, phases);
+        let begin = Instant::now();
+        let rules = rules::recurrent::roll(graph, &limits.without);
+        if !rules.is_empty() {
+            let roll = Phase { rounds: 1, rules, ..Phase::new("roll") };
+            phases.push(roll.ended(graph, begin));
+            search.phase("clean", graph, Soundness::Rounding, phases);
+        }
         if limits.model.frozen && graph.total_number_of_nodes() < limits.nodes {
             let begin = Instant::now();
             let rules = rules::merge::merge(graph, &limits.without);

@@ -185,8 +185,9 @@ impl Search<'_> {
             let Some((left, right)) = pair else { continue };
             // The merged product is the call of the same operator; how its parts are taken is for other rules.
             let is_merged = |node: &ENodeOrVar<Term>| left.as_ref().last().map(operator) == Some(operator(node));
-            let place = right.as_ref().iter().position(is_merged);
-            let merged = place.and_then(|place| parts(graph, right, &at, &[])[place]);
+            // Of steps that are written out it is what their result is: the call's.
+            let place = right.as_ref().iter().position(is_merged).unwrap_or(right.as_ref().len() - 1);
+            let merged = parts(graph, right, &at, &[])[place];
             let is_made = |_: &HashSet<Id>| {
                 let made_of = needed_for(self.program, ingested, self.choice, vec![class]);
                 let is_made = merged.is_some_and(|id| made_of.contains(&graph.find(id)));
@@ -195,6 +196,10 @@ impl Search<'_> {
             let made = written(graph, right, &at, &[]);
             let taken: Vec<Taken<'_>> = made.into_iter().map(|one| only(graph, one)).collect();
             return self.of_fired(ingested, class, "its part of the merged product", &is_made, &taken);
+        }
+        if rules::recurrent::LAYERS.iter().any(|layer| layer.rule == name) {
+            let expected = "expected the steps of one layer over the same weights, in order, got another value";
+            return Found::new(Found::REFUSED, Reason::Group, [expected.to_string()]);
         }
         match rules::merge::group(graph, name, class) {
             Ok(count) if is_kept_out => {

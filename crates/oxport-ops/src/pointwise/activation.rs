@@ -27,9 +27,7 @@ pub static OPS: &[OpDef] = &[
         .bits_by_strides()
         .doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.")
         .samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
-    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu)
-        .doc("`x · sigmoid(x)`.")
-        .expr("mul.Tensor(self, sigmoid(self))"),
+    unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").decomp(silu_parts),
     unary(
         "aten::sigmoid(Tensor self) -> Tensor",
         ToAnalytic,
@@ -299,10 +297,30 @@ fn glu_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn glu(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (x, dim): (NodeId, i64) = a.unpack()?;
-    let halves = b.call("aten::chunk", (x, 2i64, dim))?;
+    let dtype = b.fake(x)?.dtype;
+    let wide = cast(b, x, dtype.opmath())?;
+    let halves = b.call("aten::chunk", (wide, 2i64, dim))?;
     let (first, second) = (b.getitem(halves, 0)?, b.getitem(halves, 1)?);
     let gate = b.call("aten::sigmoid", (second,))?;
-    Ok(vec![b.call("aten::mul.Tensor", (first, gate))?.into()])
+    let product = b.call("aten::mul.Tensor", (first, gate))?;
+    Ok(vec![cast(b, product, dtype)?.into()])
+}
+
+fn silu_parts(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x,): (NodeId,) = a.unpack()?;
+    let dtype = b.fake(x)?.dtype;
+    let wide = cast(b, x, dtype.opmath())?;
+    let gate = b.call("aten::sigmoid", (wide,))?;
+    let product = b.call("aten::mul.Tensor", (wide, gate))?;
+    Ok(vec![cast(b, product, dtype)?.into()])
+}
+
+/// What is computed in half precision is computed in `float32` and rounded once, as in PyTorch.
+fn cast(b: &mut Builder<'_>, x: NodeId, to: DType) -> Result<NodeId> {
+    match b.fake(x)?.dtype == to {
+        true => Ok(x),
+        false => b.call_kw("aten::_to_copy", (x,), &[("dtype", to.into())]),
+    }
 }
 
 fn logit(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

@@ -98,7 +98,7 @@ pub static OPS: &[OpDef] = &[
         "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
         unflatten,
         "One dimension made several; one −1 is inferred.",
-        ["f32[2, 12], 1, [3, -1]", "!f32[2, 5], 1, [2, 3]"]
+        ["f32[2, 12], 1, [3, -1]", "f32[0, 12], 1, [3, -1]", "!f32[2, 5], 1, [2, 3]"]
     )
     .decomp(to_split)
     .write_back_fn(to_sizes_before),
@@ -223,9 +223,18 @@ fn joined(b: &mut Builder<'_>, x: NodeId, start: i64, end: i64) -> Result<Vec<Ar
 }
 
 fn to_split(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (x, dim, into): (NodeId, i64, Vec<Argument>) = a.unpack()?;
+    let (x, dim, mut into): (NodeId, i64, Vec<Argument>) = a.unpack()?;
     let rank = b.fake(x)?.dim();
     let d = wrap_dim(dim, rank)? as i64;
+    // Of a tensor without elements a view could not infer it.
+    if let Some(size) = b.fake(x)?.sizes[d as usize].as_int() {
+        let given = |part: &Argument| if let Argument::Int(n) = part { Some(*n) } else { None };
+        let known = into.iter().map(given).try_fold(1i64, |all, n| all.checked_mul(n?)).filter(|n| *n < 0);
+        let open = into.iter_mut().find(|part| matches!(part, Argument::Int(-1)));
+        if let Some((known, open)) = known.zip(open) {
+            *open = Argument::Int(size / -known);
+        }
+    }
     let outer = (0..d).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
     let inner = (d + 1..rank as i64).map(|d| b.size(x, d)).collect::<Result<Vec<_>>>()?;
     viewed_as(b, x, outer.into_iter().chain(into).chain(inner).collect())

@@ -93,6 +93,13 @@ impl Expressions {
                 env.set_hint(symbol, hint.number());
             }
         }
+        // Of `8*Dim("h")` no size is the symbol alone.
+        for (expr, _, hint) in &self.seen {
+            let solved = if let Some(HintKey::Int(n)) = hint { expr.solve(*n) } else { None };
+            if let Some((symbol, value)) = solved.filter(|(symbol, _)| env.hint(symbol).is_none()) {
+                env.set_hint(&symbol, value);
+            }
+        }
         let mut spellings = HashMap::new();
         for (expr, text, hint) in self.seen {
             let derived = env.hint_of(&expr).filter(|n| !matches!(n, Number::Bool(_))).and_then(|n| n.as_i64());
@@ -157,5 +164,24 @@ impl HintKey {
             HintKey::Bool(b) => b.into(),
             HintKey::Float(bits) => f64::from_bits(bits).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of sizes that are `8*Dim("h")` no expression is the symbol alone, and pointwise strides need its hint.
+    #[test]
+    fn a_symbol_has_the_hint_that_its_multiple_gives() {
+        let mut all = Expressions::new(&Limits::default());
+        let symbol = "Symbol('s39', positive=True, integer=True)";
+        for (text, hint) in [(format!("Mul(Integer(8), {symbol})"), 16), (format!("Mul(Integer(6), {symbol})"), 12)] {
+            let sym = SymExpr { expr_str: text, hint: Some(Hint::AsInt(hint)), extra: None };
+            all.read(&sym).expect("an expression");
+        }
+        let (mut env, expr) = (ShapeEnv::new(), all.parse("s39").expect("a symbol"));
+        let spellings = all.finish(&mut env);
+        assert_eq!((env.hint_of(&expr).and_then(|n| n.as_i64()), spellings.len()), (Some(2), 0));
     }
 }

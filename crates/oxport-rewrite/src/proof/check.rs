@@ -6,8 +6,9 @@ use super::program::{self, First, Terms};
 use super::step::Table;
 use super::store::{Head, MAX_TERMS, Store};
 use super::text::{Entry, FORMAT, Proof, Rules, Step};
-use super::{Context, Refusal, alias, merge};
+use super::{Context, Refusal, alias, merge, recurrent};
 use crate::kind::Kind;
+use crate::rules::recurrent::LAYERS;
 use oxport_ir::{ExportedProgram, InputKind, OutputKind};
 use std::fmt;
 
@@ -125,7 +126,11 @@ fn equations(
             }
             let pairs: Vec<(TermId, TermId)> =
                 pairs.iter().map(|(a, b)| Ok((term(a)?, term(b)?))).collect::<Result<_, Refusal>>()?;
-            merge::check(store, name, &pairs).map_err(|e| format!("{name}: {e}"))?;
+            let checked = match LAYERS.iter().find(|layer| layer.rule == name) {
+                Some(layer) => recurrent::check(store, layer, &pairs),
+                None => merge::check(store, name, &pairs),
+            };
+            checked.map_err(|e| format!("{name}: {e}"))?;
             Ok(pairs)
         }
         Step::Fold { term: of, constant, tensor } => {

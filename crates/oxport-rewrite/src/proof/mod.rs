@@ -29,6 +29,7 @@ mod merge;
 mod pattern;
 mod program;
 mod prove;
+mod recurrent;
 mod step;
 mod store;
 mod text;

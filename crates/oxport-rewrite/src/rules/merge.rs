@@ -342,14 +342,18 @@ fn step(form: &Form, parts: &[Part], has_bias: bool, widths: &[i64], laid: &[Opt
 
 /// A term over variables while it is built.
 #[derive(Default)]
-struct Ast(PatternAst<Term>);
+pub(super) struct Ast(PatternAst<Term>);
 
 impl Ast {
-    fn term(&mut self, term: Term) -> Id {
+    pub(super) fn term(&mut self, term: Term) -> Id {
         self.0.add(ENodeOrVar::ENode(term))
     }
-    fn variable(&mut self, variable: Var) -> Id {
+    pub(super) fn variable(&mut self, variable: Var) -> Id {
         self.0.add(ENodeOrVar::Var(variable))
+    }
+    /// The term whose last part this is.
+    pub(super) fn up_to(&self, part: Id) -> PatternAst<Term> {
+        self.0.as_ref()[..=usize::from(part)].to_vec().into()
     }
     fn int(&mut self, n: i64) -> Id {
         self.term(Term::Const(Constant::Int(n)))

@@ -11,9 +11,11 @@ pub mod merge;
 pub(crate) mod mergeable;
 mod noop;
 mod norm;
+mod padding;
 mod piece;
 mod pointwise;
 mod product;
+pub(crate) mod recurrent;
 mod regroup;
 mod view;
 
@@ -21,10 +23,11 @@ use crate::rule::Rule;
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let tables: [&[Rule]; 13] = [
+    let tables: [&[Rule]; 14] = [
         noop::RULES,
         view::RULES,
         piece::RULES,
+        padding::RULES,
         cast::RULES,
         algebra::RULES,
         pointwise::RULES,
@@ -47,7 +50,9 @@ pub fn commuting() -> impl Iterator<Item = &'static Rule> {
 
 /// The names of all rules of a search, those over several terms among them.
 pub fn names() -> impl Iterator<Item = String> {
-    all().map(|r| r.name.to_string()).chain(mergeable::FORMS.iter().map(|form| form.rule()))
+    let over_several = mergeable::FORMS.iter().map(|form| form.rule());
+    let over_several = over_several.chain(recurrent::LAYERS.iter().map(|layer| layer.rule.to_string()));
+    all().map(|r| r.name.to_string()).chain(over_several)
 }
 
 /// True if the first two operands of an operator commute, where of each further one it is said whether it is 1.

@@ -1,6 +1,6 @@
 //! Products: flattened ones as they were meant, `linear` and its bias, scales.
 
-use crate::condition::Condition::{KeepsLast, Modest, ModestInHalf, Rank, SameDType, SwapsLast};
+use crate::condition::Condition::{KeepsLast, Modest, ModestInHalf, Rank, RoundsOnce, SameDType, SwapsLast};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -34,7 +34,12 @@ pub(super) static RULES: &[Rule] = &[
     .stands_for("transformers' vit_msn, in Core ATen"),
     // As Core ATen writes the linear layer of more dimensions.
     rule("linear-rows", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
-        .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]"),
+        .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]")
+        .when(&[RoundsOnce("x", "b")]),
+    rule("linear-rows-in-half", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
+        .given("x: f16[2, 5, 3]{15, 1, 5}, s: [10, 3], w: f16[4, 3], b: f16[4], r: [2, 5, 4]")
+        .rounding()
+        .stands_for("diffusers' flux in half precision, in Core ATen"),
     rule("bmm-matmul", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
         .given("x: f32[2, 5, 3, 4], s: [10, 3, 4], y: f32[2, 5, 4, 6], t: [10, 4, 6], r: [2, 5, 3, 6]")
         .against(&[

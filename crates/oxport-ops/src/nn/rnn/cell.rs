@@ -189,7 +189,10 @@ fn advance<T: Cell>(layer: &Layer<'_, T>, gates: &mut [T], batch: usize, state: 
             }
         }
         Kind::Relu => h.iter_mut().zip(&*gates).for_each(|(h, &g)| *h = if g < T::of(0.0) { T::of(0.0) } else { g }),
-        _ => h.iter_mut().zip(&*gates).for_each(|(h, &g)| *h = g.fast_tanh()),
+        _ => vectorize(
+            #[inline(always)]
+            || h.iter_mut().zip(&*gates).for_each(|(h, &g)| *h = g.fast_tanh()),
+        ),
     }
     Ok(())
 }
