@@ -2,7 +2,7 @@
 //!
 //! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code (sine and cosine in
 //! `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and bfloat16 go
-//! through `f32`; `f64` and complex use the platform's.
+//! through `f32`; `f64` uses the platform's, complex numbers those of `complex`.
 //! Invariant: no fused multiply-add, so every instruction set gives the same bits.
 
 use half::{bf16, f16};
@@ -10,6 +10,7 @@ use num_complex::Complex;
 
 use crate::{Float, Number};
 
+mod complex;
 pub mod op;
 mod periodic;
 mod single;
@@ -262,7 +263,7 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     sin periodic::sin(x); cos periodic::cos(x); tan periodic::tan(x);
     asin f32::asin(x); acos f32::acos(x); atan single::atan(x);
     sinh f32::sinh(x); cosh f32::cosh(x); tanh single::tanh(x);
-    asinh f32::asinh(x); acosh f32::acosh(x); atanh f32::atanh(x);
+    asinh asinh_of(x.into()) as f32; acosh acosh_of(x.into()) as f32; atanh f32::atanh(x);
     sigmoid single::logistic(x, 1.0); sin_near periodic::sin_near(x); cos_near periodic::cos_near(x);
     {
         #[inline(always)]
@@ -277,8 +278,20 @@ analytic! { f64; |x, y| div x / y, pow f64::powf(x, y); |r| r;
     ln f64::ln(x); log2 f64::log2(x); log10 f64::log10(x); log1p f64::ln_1p(x);
     sin f64::sin(x); cos f64::cos(x); tan f64::tan(x); asin f64::asin(x); acos f64::acos(x); atan f64::atan(x);
     sinh f64::sinh(x); cosh f64::cosh(x); tanh f64::tanh(x);
-    asinh f64::asinh(x); acosh f64::acosh(x); atanh f64::atanh(x);
+    asinh asinh_of(x); acosh acosh_of(x); atanh f64::atanh(x);
     sigmoid 1.0 / (1.0 + f64::exp(-x));
+}
+
+/// Above it the inverse hyperbolic sine and cosine of `x` are `ln 2x`; the library's formulas overflow.
+const ROOT_IS_LOST: f64 = 1e16;
+
+fn asinh_of(x: f64) -> f64 {
+    let magnitude = x.abs();
+    if magnitude > ROOT_IS_LOST { (magnitude.ln() + std::f64::consts::LN_2).copysign(x) } else { x.asinh() }
+}
+
+fn acosh_of(x: f64) -> f64 {
+    if x > ROOT_IS_LOST { x.ln() + std::f64::consts::LN_2 } else { x.acosh() }
 }
 
 macro_rules! analytic_half { ($($T:ty),*) => { $(
@@ -292,15 +305,25 @@ macro_rules! analytic_half { ($($T:ty),*) => { $(
 } } }
 analytic_half!(f16, bf16);
 
-macro_rules! analytic_complex { ($($F:ident),*) => { $( analytic! { Complex<$F>;
-    |x, y| div x / y, pow if y == Complex::ZERO { Complex::ONE } else if x == Complex::ZERO { x } else { x.powc(y) };
+macro_rules! analytic_complex { ($($F:ident: $wide:expr, $narrow:expr;)*) => { $( analytic! { Complex<$F>;
+    |x, y| div $narrow(complex::div($wide(x), $wide(y))), pow $narrow(complex::pow($wide(x), $wide(y)));
     |r| Complex::new(r as $F, 0.0);
-    recip Complex::new(1.0, 0.0) / x; sqrt x.sqrt(); rsqrt Complex::new(1.0, 0.0) / x.sqrt();
-    exp x.exp(); exp2 x.scale(std::$F::consts::LN_2).exp(); expm1 x.exp() - 1.0;
-    ln x.ln(); log2 x.ln().unscale(std::$F::consts::LN_2); log10 x.ln().unscale(std::$F::consts::LN_10);
-    log1p (x + 1.0).ln();
-    sin x.sin(); cos x.cos(); tan x.tan(); asin x.asin(); acos x.acos(); atan x.atan();
-    sinh x.sinh(); cosh x.cosh(); tanh x.tanh(); asinh x.asinh(); acosh x.acosh(); atanh x.atanh();
-    sigmoid Complex::new(1.0, 0.0) / ((-x).exp() + 1.0);
+    recip Analytic::div(Complex::ONE, x); rsqrt Analytic::recip(Analytic::sqrt(x));
+    sqrt $narrow(complex::sqrt($wide(x)));
+    exp $narrow(complex::exp($wide(x))); expm1 $narrow(complex::expm1($wide(x)));
+    exp2 Analytic::exp(x.scale(std::$F::consts::LN_2));
+    ln $narrow(complex::ln($wide(x))); log1p $narrow(complex::log1p($wide(x)));
+    log2 Analytic::ln(x).unscale(std::$F::consts::LN_2); log10 Analytic::ln(x).unscale(std::$F::consts::LN_10);
+    sin $narrow(complex::sin($wide(x))); cos $narrow(complex::cos($wide(x))); tan $narrow(complex::tan($wide(x)));
+    asin $narrow(complex::asin($wide(x))); acos $narrow(complex::acos($wide(x)));
+    atan $narrow(complex::atan($wide(x))); sinh $narrow(complex::sinh($wide(x)));
+    cosh $narrow(complex::cosh($wide(x))); tanh $narrow(complex::tanh($wide(x)));
+    asinh $narrow(complex::asinh($wide(x))); acosh $narrow(complex::acosh($wide(x)));
+    atanh $narrow(complex::atanh($wide(x)));
+    sigmoid Analytic::recip(Analytic::exp(-x) + 1.0);
 } )* } }
-analytic_complex!(f32, f64);
+analytic_complex! {
+    f32: |x: Complex<f32>| Complex::new(f64::from(x.re), f64::from(x.im)),
+        |y: Complex<f64>| Complex::new(y.re as f32, y.im as f32);
+    f64: std::convert::identity, std::convert::identity;
+}

@@ -194,9 +194,10 @@ macro_rules! ints { ($($T:ident $abs:expr, $sign:expr;)*) => { $(
             power
         }
         fn gcd(self, rhs: $T) -> $T {
-            let (mut a, mut b) = (self, rhs);
-            while b != 0 { (a, b) = (b, a.wrapping_rem(b)) }
-            Real::abs(a)
+            // In the order of PyTorch's `calc_gcd`, which shows where the magnitude of the least integer is negative.
+            let (mut a, mut b) = (Real::abs(self), Real::abs(rhs));
+            while a != 0 { (a, b) = (b.wrapping_rem(a), a) }
+            b
         }
     }
 )*}}

@@ -20,7 +20,7 @@ pub(super) struct Compare<'e> {
     stands_for: HashMap<Symbol, Expr>,
     /// Recorded expressions that stand for computed data-dependent ones.
     computed: Vec<Expr>,
-    /// Sizes of the tensor that is compared: where one is 0, nothing else of it matters.
+    /// Sizes of the tensor that is compared: where one is 0 or less, nothing else of it matters.
     sizes: &'e [Expr],
     /// Whether the floating dtypes count as one: under autocast the nodes do not show the casts.
     floats_alike: bool,
@@ -140,7 +140,8 @@ impl<'e> Compare<'e> {
                 let is_float = s.unbacked().is_some_and(|(kind, _)| kind == Unbacked::Float);
                 Some(if is_float { Number::Float(drawn as f64 + 0.375) } else { Number::from(drawn) })
             };
-            let is_empty = |size: &Expr| size.eval(&value).is_ok_and(|n| n.as_i64() == Some(0));
+            // Sizes below 0 are those of no tensor: what was drawn breaks a guard.
+            let is_empty = |size: &Expr| size.eval(&value).is_ok_and(|n| n.as_i64().is_some_and(|n| n <= 0));
             let differ =
                 same(a.eval(&value).ok(), b.eval(&value).ok()) == Some(false) && !self.sizes.iter().any(is_empty);
             // What else is known of the data may exclude what was drawn.

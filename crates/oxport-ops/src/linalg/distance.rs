@@ -22,7 +22,7 @@ pub static OPS: &[OpDef] = &[
     )
     .doc("The p-norm of the difference of vectors, `eps` added to each component.")
     .decomp(pairwise)
-    .samples(&["f32[2, 3], f32[2, 3]", "f32[2, 3], f32[3], 1.0, 1e-6, True"]),
+    .samples(&["i64[2, 3], i16[2, 3]", "f32[2, 3], f32[2, 3]", "f32[2, 3], f32[3], 1.0, 1e-6, True"]),
     cdist_form("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"),
     cdist_form("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor")
         .samples(&["f32[2, 3], f32[4, 3], 2.0, None"]),
@@ -108,7 +108,8 @@ fn pairwise_meta(args: &MetaArgs<'_>) -> Metas {
         Some(last) if keep => *last = Expr::from(1i64),
         _ => drop(sizes.pop()),
     }
-    one(fresh(x, dtype.to_real(), sizes))
+    let dtype = if dtype.is_integer() { DType::F32 } else { dtype.to_real() };
+    one(fresh(x, dtype, sizes))
 }
 
 fn pairwise(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -75,7 +75,7 @@ fn shuffle_meta(args: &MetaArgs<'_>, shuffle: Shuffle) -> Metas {
             sizes[rank - 2] = divided(&sizes[rank - 2], factor)?;
             sizes[rank - 1] = divided(&sizes[rank - 1], factor)?;
         }
-        Shuffle::OfChannels => drop(divided(&sizes[1], factor)?),
+        Shuffle::OfChannels => sizes[1] = &divided(&sizes[1], factor)? * factor,
     }
     one(fresh_in_format(args.cx, x, x.dtype, sizes))
 }

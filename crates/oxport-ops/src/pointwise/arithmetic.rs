@@ -11,7 +11,7 @@ use crate::support::class::{
 };
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Class, Error, OpDef, Result, ensure};
-use oxport_tensor::{DType, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
+use oxport_tensor::{DType, Float, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const ADD: OpDef = binary("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Plain, add)
@@ -214,7 +214,7 @@ fn add(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         return Ok(oxport_tensor::add(&input(a, 0, dtype)?, &input(a, 1, dtype)?, &mut o[0])?);
     }
     computed!(plain dtype, |T| match alpha {
-        Scalar::Int(1) => over2(a, o, <T as Sum>::add),
+        Scalar::Int(1) if !dtype.is_complex() => over2(a, o, <T as Sum>::add),
         _ => { let k: T = alpha.to(); over2(a, o, |x: T, y: T| Sum::add(x, Sum::mul(k, y))) }
     })
 }
@@ -225,7 +225,7 @@ fn subtract(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, j: usize) -> Result
     let alpha = alpha(a, dtype)?;
     let (x, y) = (input(a, i, dtype)?, input(a, j, dtype)?);
     computed!(arith dtype, |T| match alpha {
-        Scalar::Int(1) => map2(&x, &y, &mut o[0], <T as Sum>::sub),
+        Scalar::Int(1) if !dtype.is_complex() => map2(&x, &y, &mut o[0], <T as Sum>::sub),
         _ => { let k: T = alpha.to(); map2(&x, &y, &mut o[0], move |x: T, y: T| Sum::sub(x, Sum::mul(k, y))) }
     })
 }
@@ -281,9 +281,23 @@ macro_rules! division {
     };
 }
 division!(floor_divide, floor_div);
-division!(trunc_divide, trunc_div);
+division!(trunc_quotient, trunc_div);
 division!(remainder, remainder);
 division!(fmod, fmod);
+
+/// Of half floats PyTorch rounds the quotient before it truncates, unless there is one divisor for all.
+fn trunc_divide(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    fn rounded<T: Float<Wide = f32>>(x: T, y: T) -> T {
+        T::trunc(T::narrow(x.wide() / y.wide()))
+    }
+    let dtype = o[0].dtype();
+    let (x, y) = (input(a, 0, dtype)?, input(a, 1, dtype)?);
+    match dtype {
+        DType::F16 if y.numel() != 1 => map2(&x, &y, &mut o[0], rounded::<oxport_tensor::f16>),
+        DType::BF16 if y.numel() != 1 => map2(&x, &y, &mut o[0], rounded::<oxport_tensor::bf16>),
+        _ => trunc_quotient(a, o),
+    }
+}
 
 fn div_mode_meta(a: &MetaArgs<'_>) -> Metas {
     let rule = match a.named::<Option<&str>>("rounding_mode")? {
@@ -323,7 +337,13 @@ fn gcd(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn lcm(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     computed!(integer o[0].dtype(), |T| over2(a, o, |x: T, y: T| {
         let g = Int::gcd(x, y);
-        if g == T::default() { g } else { Ordered::abs(Sum::mul(Ordered::trunc_div(x, g), y)) }
+        // C computes with narrow integers as ints: the product wraps after its magnitude is taken.
+        let product = Sum::acc(Ordered::trunc_div(x, g)).wrapping_mul(Sum::acc(y));
+        match size_of::<T>() {
+            _ if g == T::default() => g,
+            1 | 2 => <T as Sum>::from_acc(product.wrapping_abs()),
+            _ => Ordered::abs(<T as Sum>::from_acc(product)),
+        }
     }))
 }
 

@@ -227,12 +227,12 @@ pub fn spherical_j0(x: f64) -> f64 {
     }
 }
 
-/// The Airy function Ai.
+/// The Airy function Ai; NaN at ±∞, as in PyTorch.
 pub fn airy_ai(x: f64) -> f64 {
     let zeta = 2.0 / 3.0 * x.abs().powf(1.5);
     match x {
         _ if x.is_nan() => x,
-        _ if x.is_infinite() => 0.0,
+        _ if x.is_infinite() => f64::NAN,
         _ if x > 1.0 => (x / 3.0).sqrt() / PI * scaled_second_kind(1.0 / 3.0, zeta) * (-zeta).exp(),
         _ if x > -7.0 => {
             // Ai(0) f(x) + Ai'(0) g(x), two power series.
@@ -301,11 +301,14 @@ pub fn i0e(x: f64) -> f64 {
 pub fn i1e(x: f64) -> f64 {
     if x.is_nan() { x } else { scaled_bessel(1, x.abs()).copysign(x) }
 }
-/// The modified Bessel function of the first kind of order 0.
+/// The modified Bessel function of the first kind of order 0; NaN at ±∞, as in PyTorch.
 pub fn i0(x: f64) -> f64 {
-    if x.is_infinite() { f64::INFINITY } else { i0e(x) * x.abs().exp() }
+    unscaled(i0e(x), x)
 }
-/// The modified Bessel function of the first kind of order 1.
+/// The modified Bessel function of the first kind of order 1; NaN at ±∞, as in PyTorch.
 pub fn i1(x: f64) -> f64 {
-    if x.is_infinite() { x } else { i1e(x) * x.abs().exp() }
+    unscaled(i1e(x), x)
+}
+fn unscaled(scaled: f64, x: f64) -> f64 {
+    if x.is_infinite() { f64::NAN } else { scaled * x.abs().exp() }
 }

@@ -20,18 +20,13 @@ pub fn erfcx(x: f64) -> f64 {
     series * FRAC_2_SQRT_PI / (2.0 * x)
 }
 
-/// The standard normal distribution function.
-pub fn ndtr(x: f64) -> f64 {
-    0.5 * erfc(-x / SQRT_2)
-}
-
-/// The logarithm of [`ndtr`].
+/// The logarithm of the standard normal distribution function.
 pub fn log_ndtr(x: f64) -> f64 {
     let z = x / SQRT_2;
     if z < -1.0 { (erfcx(-z) / 2.0).ln() - z * z } else { f64::ln_1p(-erfc(z) / 2.0) }
 }
 
-/// The inverse of [`ndtr`]: rational functions for the middle and of `√−ln p` for the tails (Wichura, *Applied
+/// The inverse of the standard normal distribution function: rational functions for the middle and of `√−ln p` for the tails (Wichura, *Applied
 /// Statistics* 37, 1988), to the last digits down to the least positive number.
 pub fn ndtri(p: f64) -> f64 {
     /// Numerators and denominators, from the constant term up.
@@ -129,11 +124,6 @@ pub fn entr(x: f64) -> f64 {
     }
 }
 
-/// `sin(πx) / πx`
-pub fn sinc(x: f64) -> f64 {
-    if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) }
-}
-
 /// The Hurwitz zeta function `Σ (q + k)⁻ˢ`.
 pub fn zeta(s: f64, q: f64) -> f64 {
     if s == 1.0 {
@@ -200,6 +190,27 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
     sign * (1..=n.min(171)).map(f64::from).product::<f64>() * zeta(f64::from(n) + 1.0, x)
 }
 
+/// Above it the incomplete gamma functions are computed by their expansion for large orders; the sums would be long.
+const LARGE_ORDER: f64 = 1e4;
+
+/// The regularized upper incomplete gamma function for large orders (DLMF 8.12), by the first terms.
+fn upper_of_large_order(a: f64, x: f64, sign: f64) -> f64 {
+    let part = (x - a) / a;
+    let root = if part.abs() < 1e-3 {
+        part * (1.0 - part * (1.0 / 3.0 - part * (7.0 / 36.0 - part * 73.0 / 540.0)))
+    } else {
+        (2.0 * (part - part.ln_1p())).sqrt().copysign(part)
+    };
+    let main = erfc(sign * root * (a / 2.0).sqrt()) / 2.0;
+    let rest = (-a * root * root / 2.0).exp() / (2.0 * PI * a).sqrt();
+    if rest == 0.0 {
+        return main;
+    }
+    let first = -1.0 / 3.0 + root * (1.0 / 12.0 - root * (2.0 / 135.0 - root * (1.0 / 864.0 + root / 2835.0)));
+    let second = -1.0 / 540.0 - root * (1.0 / 288.0 - root * 25.0 / 12096.0);
+    main + sign * rest * (first + second / a)
+}
+
 /// The regularized lower incomplete gamma function.
 pub fn igamma(a: f64, x: f64) -> f64 {
     match () {
@@ -220,6 +231,7 @@ pub fn igamma(a: f64, x: f64) -> f64 {
             }
         }
         _ if x.is_infinite() => 1.0,
+        _ if a > LARGE_ORDER => upper_of_large_order(a, x, -1.0),
         _ if x <= a + 1.0 => lower_series(a, x),
         _ => 1.0 - upper_fraction(a, x),
     }
@@ -245,6 +257,7 @@ pub fn igammac(a: f64, x: f64) -> f64 {
             }
         }
         _ if x.is_infinite() => 0.0,
+        _ if a > LARGE_ORDER => upper_of_large_order(a, x, 1.0),
         _ if x <= a + 1.0 => 1.0 - lower_series(a, x),
         _ => upper_fraction(a, x),
     }

@@ -3,7 +3,6 @@
 //! Laws: integers and bools give floats where PyTorch promotes them; roundings leave integers as they are; NaN and −0
 //! come out as from PyTorch's CPU kernels.
 
-use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{
@@ -12,7 +11,7 @@ use crate::support::class::{
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::Promotion;
 use oxport_ir::{Class, Fake, OpDef, Result, ensure};
-use oxport_tensor::{DType, Number as Sum, Real as Ordered, TensorMut, math};
+use oxport_tensor::{Analytic, DType, Float, Number as Sum, Real as Ordered, TensorMut, bf16, f16, math};
 
 /// A function of floats and complex numbers by its name in [`oxport_tensor::math`].
 macro_rules! analytic {
@@ -33,7 +32,8 @@ const ACOS: OpDef = unary("aten::acos(Tensor self) -> Tensor", ToAnalytic, analy
 const ACOSH: OpDef =
     unary("aten::acosh(Tensor self) -> Tensor", ToAnalytic, analytic!(acosh)).doc("Inverse hyperbolic cosine.");
 const ASIN: OpDef = unary("aten::asin(Tensor self) -> Tensor", ToAnalytic, analytic!(asin)).doc("Inverse sine.");
-const ASINH: OpDef = unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, asinh).doc("Inverse hyperbolic sine.");
+const ASINH: OpDef =
+    unary("aten::asinh(Tensor self) -> Tensor", ToAnalytic, analytic!(asinh)).doc("Inverse hyperbolic sine.");
 const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analytic!(atan)).doc("Inverse tangent.");
 const ATANH: OpDef =
     unary("aten::atanh(Tensor self) -> Tensor", ToAnalytic, analytic!(atanh)).doc("Inverse hyperbolic tangent.");
@@ -186,24 +186,29 @@ fn c32(x: C32, f: impl Fn(C64) -> C64) -> C32 {
     C32::new(y.re as f32, y.im as f32)
 }
 
-/// Complex numbers compute in the right half plane and in double precision, where nothing cancels.
-fn asinh(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    let complex = |x: C64| if x.re < 0.0 { -(-x).asinh() } else { x.asinh() };
-    match o[0].dtype().opmath() {
-        DType::C64 => over(a, o, |x: C32| c32(x, complex)),
-        DType::C128 => over(a, o, complex),
-        _ => computed!(float o[0].dtype(), |T| over::<T>(a, o, math::asinh::<T>)),
+/// Of the product with π as the precision rounds it, as in PyTorch: at integers that is what is left.
+fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    fn of<T: Analytic + PartialEq>(x: T) -> T {
+        let z = Sum::mul(x, T::from_real(std::f64::consts::PI));
+        if x == T::ZERO { T::ONE } else { math::div(math::sin(z), z) }
     }
+    computed!(analytic o[0].dtype(), |T| over(a, o, of::<T>))
 }
 
-fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    fn complex(x: C64) -> C64 {
-        let z = x * std::f64::consts::PI;
-        if x == C64::new(0.0, 0.0) { C64::new(1.0, 0.0) } else { z.sin() / z }
+/// By the formula of PyTorch, which loses digits far to the left; each of its operators rounds to the dtype.
+pub(crate) fn ndtr(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    fn of<T: Float>(x: T) -> T
+    where
+        T::Wide: math::RealFunctions,
+    {
+        let z = T::from_f64(x.to_f64() / std::f64::consts::SQRT_2);
+        Sum::mul(Sum::add(T::ONE, math::erf(z)), T::from_f64(0.5))
     }
-    match o[0].dtype().opmath() {
-        DType::C64 => over(a, o, |x: C32| c32(x, complex)),
-        DType::C128 => over(a, o, complex),
-        _ => wide1(a, o, scalar_math::sinc),
+    let x = input(a, 0, o[0].dtype())?;
+    match o[0].dtype() {
+        DType::F16 => map1(&x, &mut o[0], of::<f16>),
+        DType::BF16 => map1(&x, &mut o[0], of::<bf16>),
+        DType::F32 => map1(&x, &mut o[0], of::<f32>),
+        _ => map1(&x, &mut o[0], of::<f64>),
     }
 }

@@ -339,7 +339,12 @@ fn complex_logsumexp(args: &Args<'_, Real>, out: &mut TensorMut) -> Result<()> {
         (m, part(a, s) + part(b, t))
     };
     let fold = |a: (f64, C), x: C| meet(a, (x.re, C::from_polar(1.0, x.im)));
-    let finish = |(m, s): (f64, C)| if m.is_infinite() { s * m } else { s.ln() + m };
+    // Where every term is 0, its sign alone is left.
+    let finish = |(m, s): (f64, C)| match m {
+        f64::NEG_INFINITY => (s * 0.0).ln(),
+        f64::INFINITY => s * m,
+        _ => s.ln() + m,
+    };
     let start = (f64::NEG_INFINITY, C::new(0.0, 0.0));
     as_dtype(out, DType::C128, |out| {
         Ok(reduce::<C, (f64, C), C>(&x.to_dtype(DType::C128)?, &over.loops(), out, start, fold, meet, finish)?)

@@ -242,8 +242,7 @@ pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     } else {
         (&x.sizes[a] - &shift, x.sizes[b].clone())
     };
-    let along = if args.cx.decide(&rows.le(&columns), true) { rows } else { columns };
-    let length = if args.cx.decide(&along.lt(&Expr::from(0i64)), false) { Expr::from(0i64) } else { along };
+    let length = rows.min(&columns).max(&Expr::from(0i64));
     let keep: Vec<usize> = (0..x.dim()).filter(|&d| d != a && d != b).collect();
     let mut view = pick(x, &keep);
     view.strides.push(&x.strides[a] + &x.strides[b]);

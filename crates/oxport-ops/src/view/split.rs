@@ -227,7 +227,8 @@ fn tensor_split(args: &MetaArgs<'_>) -> Metas {
     let (x, d) = dimension(args, dim)?;
     ensure!(sections > 0, "tensor_split into {sections} parts");
     let (n, sections) = (known(args, &x.sizes[d])?, counted(sections)?);
-    parts(x, d, (0..sections).map(|i| Expr::from(n / sections + i64::from(i < n % sections))))
+    let each = x.sizes[d].floor_div(&Expr::from(sections));
+    parts(x, d, (0..sections).map(|i| &each + &Expr::from(i64::from(i < n % sections))))
 }
 
 fn tensor_split_at(args: &MetaArgs<'_>) -> Metas {
@@ -268,13 +269,19 @@ fn parts_at(args: &MetaArgs<'_>, d: usize) -> Metas {
 
 /// The parts between indices, each clamped as a slice's bounds are.
 fn between(args: &MetaArgs<'_>, x: &Fake, d: usize, indices: &[i64]) -> Metas {
-    let n = known(args, &x.sizes[d])?;
-    let clamp = |i: i64| if i < 0 { (i + n).max(0) } else { i.min(n) };
-    let ends = indices.iter().map(|&i| clamp(i)).chain([n]);
-    let mut start = 0;
+    let (n, size) = (known(args, &x.sizes[d])?, &x.sizes[d]);
+    let clamp = |i: i64| match i {
+        i if i >= n => (n, size.clone()),
+        0.. => (i, Expr::from(i)),
+        i if i + n <= 0 => (0, Expr::from(0i64)),
+        i => (i + n, size + &Expr::from(i)),
+    };
+    let ends = indices.iter().map(|&i| clamp(i)).chain([(n, size.clone())]);
+    let mut start = (0, Expr::from(0i64));
     let one = Expr::from(1i64);
     let part = ends.map(|end| {
-        let view = sliced(x, d, &Expr::from(start), Expr::from((end - start).max(0)), &one);
+        let length = if end.0 > start.0 { &end.1 - &start.1 } else { Expr::from(0i64) };
+        let view = sliced(x, d, &start.1, length, &one);
         start = end;
         Val::Tensor(view)
     });
@@ -286,5 +293,6 @@ fn equal_parts(args: &MetaArgs<'_>, d: usize) -> Metas {
     ensure!(d < x.dim() && sections > 0, "{} of a tensor of {} dimensions into {sections}", args.name(), x.dim());
     let (n, sections) = (known(args, &x.sizes[d])?, counted(sections)?);
     ensure!(n % sections == 0, "{}: size {n} does not divide by {sections}", args.name());
-    parts(x, d, (0..sections).map(|_| Expr::from(n / sections)))
+    let each = x.sizes[d].floor_div(&Expr::from(sections));
+    parts(x, d, (0..sections).map(|_| each.clone()))
 }

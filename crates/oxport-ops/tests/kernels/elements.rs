@@ -68,6 +68,16 @@ mod embed {
     }
 }
 
+mod edges {
+    #[test]
+    fn round_where_pytorch_rounds() {
+        crate::trial::check(&[
+            ("sinc", "f32[7, 0]", "f32[2] -0.00000006035224231482061 1"),
+            ("special_ndtr", "f32[-4.28, 0]", "f32[2] 0.000009357929229736328 0.5"),
+        ]);
+    }
+}
+
 mod extreme {
     #[test]
     fn nan_wins_and_the_first_of_equals() {

@@ -280,7 +280,14 @@ fn resize(b: &mut Builder<'_>, x: NodeId, dim: i64, target: Argument) -> Result<
             b.call("constant_pad_nd", (x, pad))
         }
         (n, m) if n == m => Ok(x),
-        (_, m) => b.call("slice.Tensor", (x, dim, 0i64, m)),
+        (Argument::Int(_), m @ Argument::Int(_)) => b.call("slice.Tensor", (x, dim, 0i64, m)),
+        // Which of the two it is, only the run says: a negative padding cuts.
+        (n, m) => {
+            let more = b.call("_operator::sub", (m, n))?;
+            let mut pad = vec![Argument::Int(0); 2 * (ndim - dim) as usize];
+            pad[2 * (ndim - dim) as usize - 1] = more.into();
+            b.call("constant_pad_nd", (x, Argument::List(pad)))
+        }
     }
 }
 
