@@ -91,6 +91,8 @@ struct Made(Mutex<HashMap<(&'static str, &'static str), Arc<Forms>>>);
 /// What keeps a rule from what it matched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Obstacle {
+    /// Operands of a complex tensor in another order.
+    Swapped,
     /// A condition, by its number.
     Condition(usize),
     /// A part of the right side, by its place in the pattern, is ill-typed, or a function has no value.
@@ -145,6 +147,9 @@ impl Typed {
         form: usize,
     ) -> Result<(Id, Vec<Id>), Obstacle> {
         let form = self.form(form);
+        if form.swaps_complex(graph, subst) {
+            return Err(Obstacle::Swapped);
+        }
         let at = |name: &str| form.at(subst, name);
         if let Some(number) = self.rule().when.iter().position(|c| !c.holds(graph, &at)) {
             return Err(Obstacle::Condition(number));

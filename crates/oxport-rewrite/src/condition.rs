@@ -27,6 +27,8 @@ pub enum Condition {
     Integer(&'static str),
     /// The variable is a tensor of floats or integers, not of bools or complex numbers.
     Real(&'static str),
+    /// Neither tensor is of complex numbers.
+    NotComplex(&'static str, &'static str),
     /// The variable is a tensor of floats or signed integers.
     Signed(&'static str),
     /// The dtype holds every value of the tensor.
@@ -43,8 +45,8 @@ pub enum Condition {
     Last(&'static str, &'static str),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
-    /// PyTorch adds this bias of a linear layer of the tensor in the product, and does not round twice: in half precision
-    /// the tensor is contiguous, or there is no bias.
+    /// PyTorch adds this bias of a linear layer of the tensor in the product, and does not round twice: in half
+    /// precision the tensor is contiguous, or there is no bias.
     RoundsOnce(&'static str, &'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
     PowerOfTwo(&'static str),
@@ -195,6 +197,7 @@ impl Condition {
             Condition::Half(v) => matches!(m.dtype(v)?, DType::F16 | DType::BF16),
             Condition::Integer(v) => m.dtype(v)?.is_integer(),
             Condition::Real(v) => is_real(m.dtype(v)?),
+            Condition::NotComplex(x, y) => !m.dtype(x)?.is_complex() && !m.dtype(y)?.is_complex(),
             Condition::Signed(v) => m.dtype(v).is_some_and(|d| is_real(d) && (d.is_float() || d.is_signed())),
             Condition::Holds(x, d) => {
                 let Constant::DType(code) = m.kind(d)?.constant()? else { return None };

@@ -1,7 +1,7 @@
 //! The forms of a rule: the patterns that its left side stands for, each with its right side.
 //!
-//! * Operands of operators that commute stand in either order; which ones do say rules of their own
-//!   (`rules::commuting`).
+//! * Operands of operators that commute stand in either order, unless a tensor is complex; which ones do say rules of
+//!   their own (`rules::commuting`).
 //! * `(~unary ?x)` is any pure pointwise operator of one tensor, `(~exact ?x)` one of them that is exact to the bit,
 //!   `(~binary ?x ?y)` one of two tensors; what other arguments it has are the same on both sides. `(exp|sin ?x)` is
 //!   one of the operators named, the same on both sides.
@@ -31,18 +31,28 @@ pub struct Form {
     pub right: Arc<Side>,
     /// Whether each part of the right side is computed by a function.
     pub(crate) is_function: Vec<bool>,
+    /// Whether operands stand in another order than in the rule as it is written.
+    is_swapped: bool,
     /// The variables, with their names in conditions.
     names: Vec<(String, Var)>,
 }
 
 impl Form {
-    fn of(left: &PatternAst<Term>, right: &PatternAst<Term>) -> Form {
+    fn of(left: &PatternAst<Term>, right: &PatternAst<Term>, is_swapped: bool) -> Form {
         let (left, right) = (Arc::new(Side::new(left)), Arc::new(Side::new(right)));
         let name = |var: Var| (var.to_string().trim_start_matches('?').to_string(), var);
         let is_function = |node: &ENodeOrVar<Term>| matches!(node, ENodeOrVar::ENode(term) if is_function(term));
         let is_function = right.ast.as_ref().iter().map(is_function).collect();
         let names = left.vars().into_iter().map(name).collect();
-        Form { left, right, is_function, names }
+        Form { left, right, is_function, is_swapped, names }
+    }
+    /// Whether operands of a complex tensor would stand in another order.
+    pub(crate) fn swaps_complex(&self, graph: &Graph<'_>, subst: &Subst) -> bool {
+        let is_complex = |(_, var): &(String, Var)| {
+            let tensor = subst.get(*var).and_then(|id| graph[*id].data.kind.tensor());
+            tensor.is_some_and(|tensor| tensor.dtype.is_complex())
+        };
+        self.is_swapped && self.names.iter().any(is_complex)
     }
     /// What a variable stands for, by its name in conditions.
     pub(crate) fn at(&self, subst: &Subst, name: &str) -> Option<Id> {
@@ -94,7 +104,7 @@ fn forms(rule: &Rule, registry: &Registry) -> Result<Vec<Form>, String> {
             }
             orders.extend(swapped.into_iter().filter(|ast| !orders.contains(ast)).collect::<Vec<_>>());
         }
-        forms.extend(orders.iter().map(|left| Form::of(left, &right)));
+        forms.extend((0..).zip(&orders).map(|(order, left)| Form::of(left, &right, order > 0)));
     }
     Ok(forms)
 }

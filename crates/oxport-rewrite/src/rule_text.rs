@@ -227,6 +227,7 @@ const CONDITIONS: &[(&str, Make)] = &[
     ("Half", Make::One(Condition::Half)),
     ("Integer", Make::One(Condition::Integer)),
     ("Real", Make::One(Condition::Real)),
+    ("NotComplex", Make::Two(Condition::NotComplex)),
     ("Signed", Make::One(Condition::Signed)),
     ("Holds", Make::Two(Condition::Holds)),
     ("Identity", Make::One(Condition::Identity)),

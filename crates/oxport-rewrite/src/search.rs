@@ -180,7 +180,7 @@ pub(crate) fn search<'r>(
     if limits.soundness == Soundness::Rounding {
         search.phase("recognize", graph, Soundness::Rounding, phases);
         let begin = Instant::now();
-        let rules = rules::recurrent::roll(graph, &limits.without);
+        let rules = rules::roll::roll(graph, &limits.without);
         if !rules.is_empty() {
             let roll = Phase { rounds: 1, rules, ..Phase::new("roll") };
             phases.push(roll.ended(graph, begin));

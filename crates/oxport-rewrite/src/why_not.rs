@@ -300,6 +300,10 @@ impl Search<'_> {
                 lines.extend(condition.unequal(&*graph, &at).map(|(a, b)| unequal(&a, &b)));
                 return Found::new(behind - number, Reason::Condition, lines);
             }
+            Err(Obstacle::Swapped) => {
+                let line = "of complex numbers the operands stand in the order of the rule only".to_string();
+                return Found::new(behind, Reason::Condition, [line]);
+            }
             Err(Obstacle::Part(part)) => {
                 let right = &typed.form(form).right.ast;
                 let what = match &right[part] {

@@ -26,8 +26,8 @@ pub fn log_ndtr(x: f64) -> f64 {
     if z < -1.0 { (erfcx(-z) / 2.0).ln() - z * z } else { f64::ln_1p(-erfc(z) / 2.0) }
 }
 
-/// The inverse of the standard normal distribution function: rational functions for the middle and of `√−ln p` for the tails (Wichura, *Applied
-/// Statistics* 37, 1988), to the last digits down to the least positive number.
+/// The inverse of the standard normal distribution function: rational functions for the middle and of `√−ln p` for the
+/// tails (Wichura, *Applied Statistics* 37, 1988), to the last digits down to the least positive number.
 pub fn ndtri(p: f64) -> f64 {
     /// Numerators and denominators, from the constant term up.
     const MIDDLE: [[f64; 8]; 2] = [

@@ -105,7 +105,9 @@ impl Pattern {
                 let swapped: Vec<TermId> = [*b, *a].into_iter().chain(rest.iter().copied()).collect();
                 let is_one = |p: &Pattern| *p == Pattern::Const(Constant::Int(1));
                 let is_number = |p: &Pattern| matches!(p, Pattern::Const(_));
-                !operands[..2].iter().any(is_number)
+                let is_complex = |arg: &TermId| store.kind(*arg).tensor().is_some_and(|t| t.dtype.is_complex());
+                !own.iter().any(is_complex)
+                    && !operands[..2].iter().any(is_number)
                     && further.is_empty()
                     && rules::commutes(op, operands[2..].iter().map(is_one))
                     && are_instances(&swapped)

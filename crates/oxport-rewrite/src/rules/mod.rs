@@ -17,6 +17,7 @@ mod pointwise;
 mod product;
 pub(crate) mod recurrent;
 mod regroup;
+pub(crate) mod roll;
 mod view;
 
 use crate::rule::Rule;

@@ -17,7 +17,7 @@ pub(super) static RULES: &[Rule] = &[
         "(pad ?x (@margins ?x (list ?a ?b ?m ?c ?d ?n)) 'replicate' None)",
     )
     .given(
-        "x: f32[2, 3, 4, 3], a: -2, b: 5, m: 3, c: -1, d: 5, n: 2, l: None, v: None, p: None, k: None, u: None, \
+        "x: f32[2, 3, 4, 3], a: -2, b: 5, m: 3, c: -1, d: 4, n: 2, l: None, v: None, p: None, k: None, u: None, \
         q: None",
     )
     .stands_for("networks for images, in Core ATen"),
@@ -29,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         "(pad ?x (@margins ?x (list ?a ?b ?m ?c ?d ?n ?e ?f ?o)) 'replicate' None)",
     )
     .given(
-        "x: f32[1, 2, 4, 3, 2], a: -2, b: 5, m: 3, c: -1, d: 5, n: 2, e: 0, f: 3, o: 1, l: None, v: None, p: None, \
+        "x: f32[1, 2, 4, 2, 5], a: -2, b: 5, m: 3, c: -1, d: 2, n: 1, e: 0, f: 6, o: 4, l: None, v: None, p: None, \
         k: None, u: None, q: None, j: None, t: None, r: None",
     )
     .stands_for("diffusers' AutoencoderKLHunyuanVideo, in Core ATen"),
@@ -49,7 +49,7 @@ pub(super) static RULES: &[Rule] = &[
         "(pad ?x (@margins ?x (list ?a ?b ?m ?c ?d ?n)) 'reflect' None)",
     )
     .given(
-        "x: f32[2, 3, 4, 3], a: -2, b: 5, m: 3, c: -1, d: 5, n: 2, l: None, v: None, p: None, k: None, u: None, \
+        "x: f32[2, 3, 4, 3], a: -2, b: 5, m: 3, c: -1, d: 4, n: 2, l: None, v: None, p: None, k: None, u: None, \
         q: None",
     )
     .stands_for("networks for images, in Core ATen"),
@@ -62,7 +62,7 @@ pub(super) static RULES: &[Rule] = &[
         "(pad ?x (@margins ?x (list ?a ?b ?m ?c ?d ?n ?e ?f ?o)) 'reflect' None)",
     )
     .given(
-        "x: f32[1, 2, 4, 3, 2], a: -2, b: 5, m: 3, c: -1, d: 5, n: 2, e: 0, f: 3, o: 1, l: None, v: None, p: None, \
+        "x: f32[1, 2, 4, 2, 5], a: -2, b: 5, m: 3, c: -1, d: 2, n: 1, e: 0, f: 6, o: 4, l: None, v: None, p: None, \
         k: None, u: None, q: None, j: None, t: None, r: None",
     )
     .stands_for("networks for volumes, in Core ATen"),
