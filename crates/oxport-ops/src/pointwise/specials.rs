@@ -48,7 +48,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The Airy function Ai."),
     unary("aten::special_erfcx(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::erfcx))
         .doc("`exp(x²) · erfc(x)`."),
-    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, |a, o| crate::pointwise::unary::ndtr(a, o))
+    unary("aten::special_ndtr(Tensor self) -> Tensor", ToFloat, crate::pointwise::unary::ndtr)
         .doc("The standard normal distribution function."),
     unary("aten::special_ndtri(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::ndtri))
         .doc("The inverse of `ndtr`."),
