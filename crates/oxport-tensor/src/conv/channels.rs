@@ -9,8 +9,9 @@ use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS}
 use crate::parallel;
 use std::ops::Range;
 
-/// Where there are fewer rows for each thread, as of sequences, threads share channels.
-const ROWS_PER_THREAD: usize = 2;
+/// Where there are fewer rows for each thread, as of sequences and small planes, threads share channels: each reads the
+/// weights of its own only.
+const ROWS_PER_THREAD: usize = 4;
 
 /// Rows of the input that two rows of an output read at most.
 pub(super) const MOST_ROWS: usize = 9;
@@ -29,16 +30,20 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
     let windows = Windows::new(g, width);
     let shared = Shared::new(out.data);
     let at_once = if pair.is_some() { 2 } else { 1 };
-    let lines = height.div_ceil(at_once);
-    let count = g.batch * depth * lines;
+    let threads = parallel::threads();
+    let is_few = g.batch * depth * height < ROWS_PER_THREAD * threads;
     // Channels in whole registers.
     let registers = padded / kernels.lanes;
-    let parts = if count < ROWS_PER_THREAD * parallel::threads() { parallel::threads().min(registers) } else { 1 };
+    let parts = if is_few { threads.min(registers) } else { 1 };
+    // Rows at once, of which each thread has as many as the others.
+    let lines = height.div_ceil(at_once);
+    let lines = if is_few { lines } else { lines.next_multiple_of(threads).min(height) };
+    let count = g.batch * depth * lines;
     spread(count * parts, at_once * width * g.taps() * channels / parts, |i| {
         let (part, i) = (i / count, i % count);
         let [from, to] = [part, part + 1].map(|part| (part * registers / parts * kernels.lanes).min(channels));
-        let place = [i / (depth * lines), i / lines % depth, i % lines * at_once];
-        let here = at_once.min(height - place[2]);
+        let [first, end] = [i % lines, i % lines + 1].map(|line| line * height / lines);
+        let (place, here) = ([i / (depth * lines), i / lines % depth, first], end - first);
         let at = place[0] * yn + (place[1] * height + place[2]) * width * yp + from;
         // SAFETY: parts of rows of the output are each this task's own (checked by `convolve`), with room for these
         // channels.

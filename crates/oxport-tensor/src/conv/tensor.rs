@@ -13,6 +13,8 @@ use std::borrow::Cow;
 
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
 const MAX_WORK: usize = 1 << 28;
+/// Bytes of work that are not tried first: finding out that there is no room for so few costs more than it is worth.
+const SMALL_WORK: usize = 16 << 20;
 
 /// Kernels with fewer places, of all channels, are packed while a product runs.
 const LEAST_PLACES: i64 = 8;
@@ -83,7 +85,8 @@ impl ConvOptions<'_> {
     /// large), or more than there is, for numbers of so many bytes.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
         if let Some(work) = g.work().filter(|&work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
-            return memory::table::<u8>(work.saturating_mul(bytes)).map(drop);
+            let bytes = work.saturating_mul(bytes);
+            return if bytes <= SMALL_WORK { memory::admit(bytes) } else { memory::table::<u8>(bytes).map(drop) };
         }
         Err(Error::unsupported(format!(
             "a convolution of {x:?} with a kernel {weight:?} and {self:?}: it takes too much memory"

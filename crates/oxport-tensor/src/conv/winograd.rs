@@ -30,6 +30,8 @@ const LEAST_CHANNELS: usize = 16;
 /// for, times its planes.
 const BLOCK: usize = 3 << 16;
 const LEAST_TILES: usize = 24;
+/// Bytes of a weight that every thread reads for itself, so that blocks are tasks.
+const READ_BY_ALL: usize = 1 << 20;
 /// Frames of a block at most: those on its borders are transformed for the next one, too.
 const MOST_FRAMES: usize = 16;
 /// Numbers between tiles, so that they do not meet in one set of the L1 cache.
@@ -139,13 +141,24 @@ impl Winograd {
         let numbers = POINTS * (g.in_channels + g.out_channels);
         let chunks = sizes[0].div_ceil(MOST_FRAMES);
         let most = (BLOCK / numbers).max(LEAST_TILES * self.depth).div_ceil(sizes[0].div_ceil(chunks));
-        let blocks = tiles.div_ceil(most);
+        let weight = POINTS * g.in_channels * g.out_channels * self.depth * size_of::<f32>();
+        let blocks = shared_blocks(tiles, most, chunks).filter(|_| weight <= READ_BY_ALL);
+        let is_shared = blocks.is_some();
+        let blocks = blocks.unwrap_or(tiles.div_ceil(most));
         let part = |i: usize, count: usize, parts: usize| i * count / parts..(i + 1) * count / parts;
         let block = |i: usize| run.block(part(i / blocks, sizes[0], chunks), part(i % blocks, tiles, blocks));
         // Within a block its parts are tasks, where it is not one itself.
         let all = chunks * blocks;
-        if all >= 2 * threads() { for_single_tasks(all, &block) } else { (0..all).for_each(block) }
+        if is_shared || all >= 2 * threads() { for_single_tasks(all, &block) } else { (0..all).for_each(block) }
     }
+}
+
+/// As many blocks for each thread, of about so many tiles at most, where there are few of them and tiles enough.
+fn shared_blocks(tiles: usize, most: usize, chunks: usize) -> Option<usize> {
+    let threads = threads();
+    let few = chunks == 1 && threads > 1 && tiles.div_ceil(most) < 2 * threads;
+    let blocks = (tiles / most).next_multiple_of(threads).max(threads);
+    Some(blocks).filter(|blocks| few && tiles.div_ceil(*blocks) >= LEAST_TILES)
 }
 
 struct Run<'a> {

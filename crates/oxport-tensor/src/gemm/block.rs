@@ -281,7 +281,7 @@ impl<T: Multiply> One<'_, T> {
         let is_followed = self.after.is_some() && tail.is_none();
         let is_far = self.is_direct() && !is_followed && self.m * self.n * size_of::<T>() > FAR;
         let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
-        let blocks: Vec<_> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
+        let blocks: SmallVec<[_; 8]> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
         let kept = if blocks.len() == 1 { T::Acc::K_BLOCK.min(self.k) } else { self.k };
         let in_place = self.columns_in_place(kernels);

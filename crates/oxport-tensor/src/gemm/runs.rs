@@ -176,7 +176,7 @@ pub(super) struct Windows<'a, T> {
     len: usize,
     spaced: Option<[usize; 2]>,
     /// The segments that each slice of k consists of.
-    slices: Vec<Vec<Segment>>,
+    slices: SmallVec<[SmallVec<[Segment; 9]>; 1]>,
     /// The first row of the block.
     start: usize,
     /// Where that one lies, if rows are evenly spaced.
@@ -193,7 +193,9 @@ impl<'a, T: Compute> Windows<'a, T> {
         assert_eq!(count * len, k, "law: a row of runs has k numbers");
         let slices = slices::<T>(k).map(|slice| segments(slice, len).collect()).collect();
         let spaced = runs.spaced(batch).filter(|_| count == 1);
-        let (first, pointers, offsets, zeros) = (data.as_ptr(), Vec::new(), Vec::new(), vec![T::ZERO; len]);
+        // Evenly spaced rows have no zeros between them.
+        let zeros = if spaced.is_some() { Vec::new() } else { vec![T::ZERO; len] };
+        let (first, pointers, offsets) = (data.as_ptr(), Vec::new(), Vec::new());
         Windows { runs, batch, data, count, len, spaced, slices, start: 0, first, pointers, offsets, zeros }
     }
 

@@ -133,6 +133,14 @@ fn parts(pixels: usize) -> Vec<Range<usize>> {
     (0..count).map(|i| i * pixels / count..(i + 1) * pixels / count).collect()
 }
 
+/// Into how many blocks, equally large, channels are cut where a plane has too few parts for many threads.
+fn channel_blocks(parts: usize, channels: usize) -> usize {
+    const MOST_BLOCKS: usize = 8;
+    const LEAST_CHANNELS: usize = 64;
+    let fits = |blocks: usize| channels.is_multiple_of(blocks) && channels / blocks >= LEAST_CHANNELS;
+    (1..=MOST_BLOCKS / parts.clamp(1, MOST_BLOCKS)).rev().find(|&blocks| fits(blocks)).unwrap_or(1)
+}
+
 /// As [`average`] of whole planes, of an input whose channels are neighbors: sums pixel by pixel for some channels at
 /// once. A thread sums parts of neighboring pixels, which it is likely to have made itself.
 fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize, out: &mut TensorMut) -> Result<()> {
@@ -143,12 +151,15 @@ fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize
     pooled!(x.dtype(), |T| {
         let x = Dense::<T>::of(&x)?;
         let mut sums = filled(T::default(), images * parts.len() * channels)?;
-        for_out_rows(&mut sums, channels, pixels / parts.len() * channels, |i, out| {
+        let blocks = channel_blocks(images * parts.len(), channels);
+        let width = channels / blocks;
+        for_out_rows(&mut sums, width, pixels / parts.len() * width, |i, out| {
+            let (i, from) = (i / blocks, i % blocks * width);
             let (image, part) = (i / parts.len(), &parts[i % parts.len()]);
             let x = &x[(image * pixels + part.start) * channels..][..part.len() * channels];
             vectorize(
                 #[inline(always)]
-                || sum_channels(x, out),
+                || sum_channels(x, channels, from, out),
             );
         });
         fill(out, |out: &mut [T]| {
@@ -167,13 +178,12 @@ fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize
 /// Channels whose sums, of all lanes, stay in the first cache.
 const BLOCK: usize = 256;
 
-/// The sums of channels over all pixels, each as [`fold`] sums a row.
+/// The sums over all pixels of some of their channels, from channel `first` on, each as [`fold`] sums a row.
 #[inline(always)]
-fn sum_channels<T: Pooled>(x: &[T], out: &mut [T]) {
-    let channels = out.len();
-    let mut sums = vec![T::default(); LANES * BLOCK.min(channels)];
+fn sum_channels<T: Pooled>(x: &[T], channels: usize, first: usize, out: &mut [T]) {
+    let mut sums = vec![T::default(); LANES * BLOCK.min(out.len())];
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let (from, width) = (block * BLOCK, out.len());
+        let (from, width) = (first + block * BLOCK, out.len());
         let sums = &mut sums[..LANES * width];
         sums.fill(T::default());
         for pixels in x.chunks(channels * LANES) {
