@@ -45,6 +45,8 @@ pub(crate) struct Block {
     is_refused: AtomicBool,
     /// Whether the next block is to read the rows of the result as they are made.
     lends: AtomicBool,
+    /// Whether a run has seen that it does.
+    has_lent: AtomicBool,
     /// How many steps before this one the block begins that lends its rows to this one.
     lender: usize,
 }
@@ -57,6 +59,10 @@ impl Block {
     /// Whether the next block is computed in the same pass.
     pub fn lends(&self) -> bool {
         self.lends.load(Relaxed)
+    }
+    /// The step whose result is never whole, as a run has seen.
+    pub fn lent(&self) -> Option<usize> {
+        (self.lends() && self.has_lent.load(Relaxed)).then(|| self.steps.end - 1)
     }
     /// The first step of the pass that it was to be computed in.
     pub fn pass(&self) -> usize {
@@ -114,8 +120,8 @@ pub(crate) fn blocks(steps: &[Step], templates: &[Box<[Arg<Real>]>], recorded: &
         let has_last_place = plan(end - 1).is_some_and(|p| p.dtype == first.dtype && p.layout == first.layout);
         let has_two = end - i > 1;
         let is_shared = has_two && has_producer && has_last_place && is_read_later(last) && !is_read_later(&steps[i]);
-        let (is_refused, lends) = (AtomicBool::new(!has_two), AtomicBool::new(false));
-        found.push(Block { steps: i..end, has_producer, is_shared, is_refused, lends, lender: 0 });
+        let (is_refused, lends, has_lent) = (AtomicBool::new(!has_two), AtomicBool::default(), AtomicBool::default());
+        found.push(Block { steps: i..end, has_producer, is_shared, is_refused, lends, has_lent, lender: 0 });
         i = end;
     }
     pair_up(&mut found, steps, templates);
@@ -210,6 +216,7 @@ pub(crate) fn run_block(
     let is_read = rows.has_read();
     let mut reading = reading.into_inner();
     if is_read {
+        block.has_lent.store(true, Relaxed);
         run.leave(block, frame);
         return run.end(reader, reading, true, frame).map(drop);
     }

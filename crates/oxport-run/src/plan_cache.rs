@@ -8,7 +8,7 @@
 //! differs from the recorded one ends the replay.
 
 use crate::fuse::{Block, blocks};
-use crate::in_place::{Join, place};
+use crate::in_place::{self, Join};
 use crate::memory::{Lifetime, Placement, assign_offsets};
 use crate::operand_binding::for_each_tensor;
 use crate::output_alloc::{OutPlan, Packing};
@@ -29,21 +29,28 @@ pub(crate) struct Recording {
     pub blocks: Vec<Block>,
     lives: Vec<Lifetime>,
     placement: OnceLock<Placement>,
+    /// Without what is never whole.
+    settled: OnceLock<Placement>,
     /// When it was used last, by the clock of the cache.
     used: AtomicU64,
 }
 
 impl Recording {
-    /// The placement; computed on first use, so that shape signatures seen only once cost nothing.
+    /// The placement; computed on first use, so that shape signatures seen only once cost nothing, and again when a run
+    /// has seen which results are never whole.
     pub fn placement(&self) -> &Placement {
-        self.placement.get_or_init(|| {
-            let inside = |l: &Lifetime| l.last != ESCAPES && l.bytes > 0;
-            let lives: Vec<Lifetime> = self.lives.iter().copied().filter(inside).collect();
-            let (offsets, bytes) = assign_offsets(&lives);
-            let mut offsets = offsets.into_iter();
-            let offsets = self.lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
-            Placement { offsets, bytes }
-        })
+        let mut lent = self.blocks.iter().filter_map(Block::lent).peekable();
+        match lent.peek() {
+            None => self.placement.get_or_init(|| place(&self.lives)),
+            Some(_) => self.settled.get_or_init(|| {
+                let mut lives = self.lives.clone();
+                for i in lent {
+                    let Replay::Fill(plans, _) = &self.steps[i] else { continue };
+                    plans.iter().for_each(|plan| lives[plan.buffer as usize].bytes = 0);
+                }
+                place(&lives)
+            }),
+        }
     }
     /// The last step that reads a buffer, or [`ESCAPES`].
     pub fn last_use(&self, buffer: u32) -> Option<u32> {
@@ -51,7 +58,7 @@ impl Recording {
     }
     /// The size of the arena; 0 if the placement was not computed.
     pub fn arena_bytes(&self) -> usize {
-        self.placement.get().map_or(0, |p| p.bytes)
+        self.settled.get().or(self.placement.get()).map_or(0, |p| p.bytes)
     }
     /// True if the result of an evaluated step equals the recorded one, as far as sizes can depend on it.
     pub fn matches_recording(&self, i: usize, step: &Step, value: &Value) -> bool {
@@ -60,6 +67,15 @@ impl Recording {
         print(value, step.decides_sizes, &mut now);
         now[..] == recorded[..]
     }
+}
+
+/// Where buffers lie that are in the arena.
+fn place(lives: &[Lifetime]) -> Placement {
+    let inside = |l: &Lifetime| l.last != ESCAPES && l.bytes > 0;
+    let (offsets, bytes) = assign_offsets(&lives.iter().copied().filter(inside).collect::<Vec<_>>());
+    let mut offsets = offsets.into_iter();
+    let offsets = lives.iter().map(|l| if inside(l) { offsets.next() } else { None }).collect();
+    Placement { offsets, bytes }
 }
 
 /// Which steps of a recording are computed together.
@@ -167,9 +183,10 @@ impl Recorder {
             }
         }
         if joining.in_place {
-            place(steps, templates, &blocks, &self.joins, &mut self.steps, &mut self.lives);
+            in_place::place(steps, templates, &blocks, &self.joins, &mut self.steps, &mut self.lives);
         }
-        Recording { steps: self.steps, blocks, lives: self.lives, placement: OnceLock::new(), used: AtomicU64::new(0) }
+        let (placement, settled) = (OnceLock::new(), OnceLock::new());
+        Recording { steps: self.steps, blocks, lives: self.lives, placement, settled, used: AtomicU64::new(0) }
     }
 }
 
