@@ -74,7 +74,8 @@ pub(super) enum Left<'a, T> {
     Runs(&'a dyn Runs<T>, usize),
 }
 
-/// A block of rows of the left operand, as the tiles read it.
+/// A block of rows of the left operand, as the tiles read it: one for each task, on its stack.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Block<'a, T> {
     Packed(&'a [T]),
     Runs(Windows<'a, T>),

@@ -17,6 +17,8 @@ use crate::{Layout, parallel};
 const TILE: usize = 4096;
 /// Bytes of scratch memory per packed operand.
 const SCRATCH: usize = 16384;
+/// Elements of a row from which on it is not copied to be as long as a tile.
+const REPEATED: usize = 256;
 /// Sides of a tile where some operand is transposed against the output.
 const TRANSPOSED: (usize, usize) = (64, 64);
 /// Fewer elements than this run on the calling thread; a task has at least half as many.
@@ -406,10 +408,11 @@ impl Walk {
             let row = x.size as isize;
             (m0 == 1 || stride(x, 1) == row) && (m1 == 1 || stride(x, 2) == row * m0 as isize)
         };
-        // Rows long enough are given to `row` one by one where that saves the unpacking of outputs.
+        // Rows long enough are given to `row` one by one where that saves the unpacking of outputs, or copies of a row.
+        let is_packed = |x: &Operand| !dense(x) && (m0 >= REPEATED || !self.repeats(x));
         let by_rows = m0 >= 64
             && self.operands.iter().all(|x| x.access == Access::Read || stride(x, 1) == x.size as isize)
-            && !self.operands.iter().all(|x| dense(x) || self.repeats(x));
+            && self.operands.iter().any(is_packed);
         let mut pointers = SmallVec::<[*mut u8; 4]>::from_slice(starts);
         let mut steps = SmallVec::<[isize; 4]>::new();
         for (k, x) in self.operands.iter().enumerate() {

@@ -175,20 +175,32 @@ fn channel_averages(x: &Tensor, axes: &[Axis; 3], divisor: Option<i64>, n: usize
     })
 }
 
-/// Channels whose sums, of all lanes, stay in the first cache.
-const BLOCK: usize = 256;
+/// Channels whose sums, of one lane, find registers.
+const BLOCK: usize = 64;
 
 /// The sums over all pixels of some of their channels, from channel `first` on, each as [`fold`] sums a row.
 #[inline(always)]
 fn sum_channels<T: Pooled>(x: &[T], channels: usize, first: usize, out: &mut [T]) {
-    let mut sums = vec![T::default(); LANES * BLOCK.min(out.len())];
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
         let (from, width) = (first + block * BLOCK, out.len());
+        let mut sums = [T::default(); LANES * BLOCK];
         let sums = &mut sums[..LANES * width];
-        sums.fill(T::default());
-        for pixels in x.chunks(channels * LANES) {
-            for (sums, pixel) in sums.chunks_exact_mut(width).zip(pixels.chunks_exact(channels)) {
-                sums.iter_mut().zip(&pixel[from..]).for_each(|(sum, &x)| *sum = sum.plus(x));
+        for (lane, sums) in sums.chunks_exact_mut(width).enumerate() {
+            let mut at = lane * channels + from;
+            if let Ok(sums) = <&mut [T; BLOCK]>::try_from(&mut *sums) {
+                let mut own = *sums;
+                while let Some(pixel) = x.get(at..).and_then(|x| x.first_chunk::<BLOCK>()) {
+                    for i in 0..BLOCK {
+                        own[i] = own[i].plus(pixel[i]);
+                    }
+                    at += LANES * channels;
+                }
+                *sums = own;
+                continue;
+            }
+            while let Some(pixel) = x.get(at..at + width) {
+                sums.iter_mut().zip(pixel).for_each(|(sum, &x)| *sum = sum.plus(x));
+                at += LANES * channels;
             }
         }
         combine_rows(sums, width, add);
