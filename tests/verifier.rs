@@ -212,3 +212,34 @@ fn programs_that_text_cannot_say() {
         if found == *said { Ok(()) } else { Err(format!("{body}says {found:#?}")) }
     });
 }
+
+/// What tracing took for granted is a guard, and metas are right where it holds.
+#[test]
+fn metas_may_rest_on_guards() {
+    let text = "ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: \"f32[2, s0]\"):
+            pool: \"f32[2, ((s0 - 3)//2) + 1]\" = torch.ops.aten.avg_pool1d.default(x, [3], [2])
+            mul: \"f32[2, 1]\" = torch.ops.aten.mul.Tensor(pool, 2)
+            return (mul,)
+
+Graph signature:
+    # inputs
+    x: USER_INPUT
+
+    # outputs
+    mul: USER_OUTPUT
+
+Range constraints: {s0: VR[3, int_oo]}
+";
+    let mut program = oxport_ir::parse::parse(text, registry()).expect("a program");
+    for (guard, errors) in [
+        ("L['x'].size()[1] >= 3", 1),
+        ("1 + (((-3) + L['x'].size()[1]) // 2) == 2", 1),
+        ("1 + (((-3) + L['y'].size()[1]) // 2) == 1", 1),
+        ("1 + (((-3) + L['x'].size()[1]) // 2) == 1", 0),
+    ] {
+        program.guards = vec![guard.into()];
+        assert_eq!(oxport::verify(&program).len(), errors, "{guard}");
+    }
+}

@@ -32,6 +32,7 @@ pub mod error;
 pub mod fake;
 pub mod from_arg;
 pub mod graph;
+pub mod guards;
 pub mod infer;
 pub mod intrinsic;
 pub mod node;

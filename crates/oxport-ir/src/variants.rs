@@ -30,10 +30,28 @@ pub fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
     alike.or(Some(named).filter(is_functional)).ok_or_else(|| none(op))
 }
 
-/// The view that an operator makes of its argument in place without a change of its value: `detach_` → `detach`.
-pub fn same_view(registry: &Registry, op: &Op) -> Option<Op> {
+/// The arguments that an operator takes by position, as its functional variant takes them: `polygamma_(self, n)` →
+/// `polygamma(n, self)`. What is left is given by name.
+pub fn arguments_of_variant<T>(op: &Op, variant: &Op, args: Vec<T>) -> (Vec<T>, Vec<(String, T)>) {
+    let (Some(from), Some(to)) = (op.schema(), variant.schema()) else { return (args, Vec::new()) };
+    let given = &from.args[..args.len().min(from.args.len())];
+    let is_in_place = given.iter().zip(&to.args).all(|(p, q)| p.name == q.name);
+    if is_in_place || !given.iter().all(|p| to.args.iter().any(|q| p.name == q.name)) {
+        return (args, Vec::new());
+    }
+    let mut named: Vec<(String, T)> = given.iter().map(|p| p.name.to_string()).zip(args).collect();
+    let mut placed = Vec::new();
+    for param in &to.args {
+        let Some(at) = named.iter().position(|(name, _)| *name == *param.name) else { break };
+        placed.push(named.remove(at).1);
+    }
+    (placed, named)
+}
+
+/// The view that an operator makes of its argument in place: `detach_` → `detach`, `unsqueeze_` → `unsqueeze`.
+pub fn view_in_place(registry: &Registry, op: &Op) -> Option<Op> {
     let view = functional_variant(registry, op).ok().filter(|_| op.has_tag("inplace_view"))?;
-    matches!(view.def()?.write_back, WriteBack::Expr("value")).then_some(view)
+    (!matches!(view.def()?.write_back, WriteBack::None) && view.schema()?.is_view()).then_some(view)
 }
 
 /// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.

@@ -18,30 +18,56 @@ pub(crate) struct Step {
     pub kwargs: Kwargs,
     /// Which element, where the call gives a list.
     pub element: Option<i64>,
+    /// The element as a slice, where its bounds are symbolic.
+    part: Option<Part>,
+}
+
+/// An element of a list whose elements are neighboring slices along a dimension.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    list: NodeId,
+    dim: i64,
+    at: i64,
+}
+
+impl Part {
+    /// Dimension, start and end of the slice: sums of the sizes that the elements have.
+    fn bounds(self, b: &mut Builder<'_>) -> Result<(i64, Argument, Argument)> {
+        let Part { list, dim, at } = self;
+        let (mut start, mut end) = (Argument::Int(0), Argument::Int(0));
+        for i in 0..=at {
+            let element = b.getitem(list, i)?;
+            let size = b.size(element, dim)?;
+            start = std::mem::replace(&mut end, Argument::Int(0));
+            end = sum(b, start.clone(), size)?;
+        }
+        Ok((dim, start, end))
+    }
 }
 
 impl Step {
     pub fn of(node: &Node, op: &Op) -> Step {
         let args = node.after_first().to_vec();
-        Step { op: op.clone(), args, kwargs: node.kwargs.clone(), element: None }
+        Step { op: op.clone(), args, kwargs: node.kwargs.clone(), element: None, part: None }
     }
-    /// The step to an element of what a call gives: a slice, or a selection, where the sizes are known.
-    pub fn element(&self, b: &Builder<'_>, parts: Option<&Parts>, i: i64) -> Step {
+    /// The step to an element of the list that a call gives: a slice, or a selection.
+    pub fn element(&self, b: &Builder<'_>, parts: Option<&Parts>, list: NodeId, i: i64) -> Step {
         let at = usize::try_from(i).ok();
+        let call = |op: &str, args| {
+            let op = b.registry().op(op);
+            Step { op, args, kwargs: Kwargs::new(), element: None, part: None }
+        };
         let direct = parts.zip(at).and_then(|(parts, at)| match parts {
-            Parts::Selected { dim } => Some((b.registry().op("aten::select.int"), vec![(*dim).into(), i.into()])),
+            Parts::Selected { dim } => Some(call("aten::select.int", vec![(*dim).into(), i.into()])),
             Parts::Slices { dim, ends } => {
                 let start = if at == 0 { 0 } else { *ends.get(at - 1)? };
-                Some((
-                    b.registry().op("aten::slice.Tensor"),
-                    vec![(*dim).into(), start.into(), (*ends.get(at)?).into()],
-                ))
+                Some(call("aten::slice.Tensor", vec![(*dim).into(), start.into(), (*ends.get(at)?).into()]))
+            }
+            Parts::Symbolic { dim } => {
+                Some(Step { part: Some(Part { list, dim: *dim, at: i }), ..call("aten::slice.Tensor", Vec::new()) })
             }
         });
-        match direct {
-            Some((op, args)) => Step { op, args, kwargs: Kwargs::new(), element: None },
-            None => Step { element: Some(i), ..self.clone() },
-        }
+        direct.unwrap_or_else(|| Step { element: Some(i), ..self.clone() })
     }
     /// The same call with another value of a parameter behind the first.
     pub fn with(mut self, parameter: &str, value: Argument) -> Option<Step> {
@@ -58,6 +84,10 @@ impl Step {
     }
     /// The call on another tensor.
     pub fn replay(&self, b: &mut Builder<'_>, base: NodeId) -> Result<NodeId> {
+        if let Some(part) = self.part {
+            let (dim, start, end) = part.bounds(b)?;
+            return b.call("slice.Tensor", (base, dim, start, end));
+        }
         let call = b.call_op(&self.op, self.arguments(base), self.kwargs.clone())?;
         self.element.map_or(Ok(call), |i| b.getitem(call, i))
     }
@@ -66,6 +96,10 @@ impl Step {
     /// # Errors
     /// Unsupported, for aliases that no operator can write back.
     pub fn write_back(&self, b: &mut Builder<'_>, base: NodeId, value: NodeId) -> Result<NodeId> {
+        if let Some(part) = self.part {
+            let (dim, start, end) = part.bounds(b)?;
+            return b.call("slice_scatter", (base, value, dim, start, end));
+        }
         let refuse = || Error::unsupported(format!("a write through {} cannot be made functional", self.op.name()));
         let write_back = self.op.def().map_or(WriteBack::None, |def| def.write_back);
         let values = bind_build(b.graph, &self.op, &self.arguments(base), &self.kwargs)?;
@@ -81,6 +115,15 @@ impl Step {
     }
 }
 
+/// The sum of two sizes.
+fn sum(b: &mut Builder<'_>, x: Argument, y: Argument) -> Result<Argument> {
+    match (x.as_int(), y.as_int()) {
+        (Some(0), _) => Ok(y),
+        (Some(m), Some(n)) => m.checked_add(n).map(Argument::Int).ok_or_else(|| Error::invalid("sizes that overflow")),
+        _ => Ok(b.call("_operator::add", (x, y))?.into()),
+    }
+}
+
 /// What the elements of a list of views are, each by itself.
 #[derive(Clone, Debug)]
 pub(crate) enum Parts {
@@ -88,9 +131,11 @@ pub(crate) enum Parts {
     Selected { dim: i64 },
     /// Neighboring slices: `split` and its kin. Where each ends along the dimension.
     Slices { dim: i64, ends: Vec<i64> },
+    /// The same, where a size is symbolic.
+    Symbolic { dim: i64 },
 }
 
-/// The parts of a call that gives a list of views of its first argument; `None` where a size is not known.
+/// The parts of a call that gives a list of views of its first argument.
 pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
     let base = graph.node(node.first_input()?).val()?.as_tensor()?;
     let Val::List(list) = node.val()? else { return None };
@@ -98,7 +143,7 @@ pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
     if parts.iter().all(|part| part.dim() + 1 == base.dim()) {
         return Some(Parts::Selected { dim: node.argument("dim")?.as_int()? });
     }
-    if parts.iter().any(|part| part.dim() != base.dim()) {
+    if base.dim() == 0 || parts.iter().any(|part| part.dim() != base.dim()) {
         return None;
     }
     // The dimension in which the parts differ from the whole; one part that is all of it lies along any.
@@ -106,10 +151,11 @@ pub(crate) fn parts(graph: &Graph, node: &Node) -> Option<Parts> {
     let dim = (0..base.dim()).find(is_cut).unwrap_or(0);
     let mut end = 0i64;
     let ends = parts.iter().map(|part| {
-        end = end.checked_add(part.sizes.get(dim)?.as_int()?)?;
+        end = end.checked_add(part.sizes[dim].as_int()?)?;
         Some(end)
     });
-    Some(Parts::Slices { dim: dim as i64, ends: ends.collect::<Option<_>>()? })
+    let (ends, dim) = (ends.collect::<Option<_>>(), dim as i64);
+    Some(ends.map_or(Parts::Symbolic { dim }, |ends| Parts::Slices { dim, ends }))
 }
 
 /// True if the call's result shares memory with its first argument.

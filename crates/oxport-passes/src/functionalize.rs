@@ -19,7 +19,7 @@ use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
 use oxport_ir::infer::bind_build;
-use oxport_ir::variants::{functional_variant, out_variant, same_view};
+use oxport_ir::variants::{arguments_of_variant, functional_variant, out_variant, view_in_place};
 use oxport_ir::{
     Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, NodeId, NodeKind, Op, Registry,
     Result, Val,
@@ -119,7 +119,7 @@ struct Value {
 
 impl Functional<'_> {
     fn visit(&mut self, id: NodeId) -> Result<()> {
-        let op = match &self.graph.node(id).kind {
+        let mut op = match &self.graph.node(id).kind {
             NodeKind::Placeholder => {
                 self.own(id);
                 return Ok(());
@@ -137,19 +137,21 @@ impl Functional<'_> {
             return self.mutation(id, &op, mutation);
         }
         if op.schema().is_some_and(|s| s.is_mutable()) {
-            return match same_view(self.registry, &op) {
-                Some(view) => self.alias(id, &view),
-                None => self.write(id, &op),
-            };
+            // A view in place is one that takes the tensor's name: memory is not written.
+            let Some(view) = view_in_place(self.registry, &op) else { return self.write(id, &op) };
+            let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
+            self.graph.set_call(id, view.clone(), args, kwargs);
+            op = view;
         }
         if op.def().is_some_and(|d| d.reads_storage) && self.reads_written(id)? {
             return Ok(());
         }
         let node = self.graph.node(id);
         if is_alias(self.graph, self.env, node, &op) {
-            return self.alias(id, &op);
+            self.alias(id, &op);
+        } else {
+            self.own(id);
         }
-        self.own(id);
         Ok(())
     }
 
@@ -208,19 +210,14 @@ impl Functional<'_> {
     }
 
     /// The node's result is a view of its first argument.
-    fn alias(&mut self, id: NodeId, op: &Op) -> Result<()> {
+    fn alias(&mut self, id: NodeId, op: &Op) {
         let node = self.graph.node(id);
         let base = node.first_input();
         let step = Step::of(node, op);
-        if node.op() != Some(op) {
-            let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
-            self.graph.set_call(id, op.clone(), args, kwargs);
-        }
         match base.and_then(|b| self.values.get(&b).cloned()) {
             Some(base) => self.extend(id, base, step),
             None => self.own(id),
         }
-        Ok(())
     }
 
     fn extend(&mut self, id: NodeId, base: Value, step: Step) {
@@ -241,7 +238,7 @@ impl Functional<'_> {
         };
         let parts = self.parts.entry(of).or_insert_with(|| parts(self.graph, self.graph.node(of)));
         let b = Builder::new(self.graph, self.env, self.registry);
-        let chain = base.clone().then(id, step.element(&b, parts.as_ref(), index));
+        let chain = base.clone().then(id, step.element(&b, parts.as_ref(), of, index));
         self.values.insert(id, Value { chain, node: id, ..list.clone() });
         Ok(())
     }
@@ -315,11 +312,12 @@ impl Functional<'_> {
         };
         let target = self.values.get(&target).cloned().ok_or_else(|| Error::invalid("a write to what is no tensor"))?;
         let functional = functional_variant(self.registry, op)?;
-        let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
+        let (args, named) = arguments_of_variant(op, &functional, node.args.clone());
+        let named = named.into_iter().map(|(name, value)| (Arc::from(name), value));
+        let kwargs = node.kwargs.clone().into_iter().chain(named).collect();
         self.graph.set_call(id, functional.clone(), args, kwargs);
         let value = self.cast_like(id, target.node, &functional)?;
-        self.assign(&target, value, id)?;
-        Ok(())
+        self.assign(&target, value, id)
     }
 
     /// A call of an operator without functional variant is wrapped: `auto_functionalized` gives its results (or `None`)

@@ -7,7 +7,7 @@ use super::compare::{Compare, FRESH};
 use super::symbols::Bindings;
 use super::{Check, arguments, layout, python, subgraphs};
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
-use crate::variants::functional_variant;
+use crate::variants::{arguments_of_variant, functional_variant};
 use crate::{Arg, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
 use oxport_tensor::DType;
 use std::collections::HashMap;
@@ -135,7 +135,9 @@ impl Call<'_> {
             && self.op.is_mutable()
             && let Ok(functional) = functional_variant(c.registry, self.op)
             && functional.def().is_some()
-            && let Err(e) = infer_bound(&functional, bound, cx)
+            && let (placed, named) = arguments_of_variant(self.op, &functional, bound.to_vec())
+            && named.is_empty()
+            && let Err(e) = infer_bound(&functional, &placed, cx)
             && !e.is_unsupported()
         {
             return Err(e);

@@ -14,10 +14,12 @@ pub static OPS: &[OpDef] = &[
     bits(unary("aten::_conj_copy(Tensor self) -> Tensor", Any, conj)).doc("The complex conjugate."),
     OpDef::new("aten::real(Tensor(a) self) -> Tensor(a)", real)
         .view(|a| viewed(a, real))
+        .write_back_fn(real_back)
         .doc("The real part, as a view; of a real tensor, itself.")
         .samples(&["c64[2, 3]", "f32[2]"]),
     OpDef::new("aten::imag(Tensor(a) self) -> Tensor(a)", imag)
         .view(|a| viewed(a, imag))
+        .write_back("complex(real(self), value)")
         .doc("The imaginary part, as a view.")
         .samples(&["c64[2, 3]", "!f32[2]"]),
     OpDef::new("prims::real(Tensor(a) self) -> Tensor(a)", real)
@@ -44,6 +46,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::conj(Tensor(a) self) -> Tensor(a)", conj_meta)
         .decomp(conj_parts)
         .exact(Exact::Bits)
+        .write_back("conj(value)")
         .doc("The complex conjugate; of a real tensor, itself.")
         .samples(&["c64[2, 3]", "f32[2]"]),
     OpDef::new("aten::conj_physical(Tensor self) -> Tensor", conj_meta)
@@ -95,6 +98,15 @@ fn real(a: &MetaArgs<'_>) -> Metas {
 }
 fn imag(a: &MetaArgs<'_>) -> Metas {
     one(part_of(a, 1)?)
+}
+
+fn real_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let base: NodeId = a.at(0)?;
+    if !b.fake(base)?.dtype.is_complex() {
+        return Ok(value);
+    }
+    let imag = b.call("imag", (base,))?;
+    b.call("complex", (value, imag))
 }
 
 fn view_as_real(a: &MetaArgs<'_>) -> Metas {

@@ -38,6 +38,7 @@ const ATAN: OpDef = unary("aten::atan(Tensor self) -> Tensor", ToAnalytic, analy
 const ATANH: OpDef =
     unary("aten::atanh(Tensor self) -> Tensor", ToAnalytic, analytic!(atanh)).doc("Inverse hyperbolic tangent.");
 const NEG_VIEW: OpDef = bits(unary("aten::_neg_view(Tensor(a) self) -> Tensor(a)", Arith, neg))
+    .write_back("neg(value)")
     .doc("The opposite; negation is never lazy here.");
 const NEG: OpDef = bits(unary("aten::neg(Tensor self) -> Tensor", Arith, neg)).doc("The opposite; integers wrap.");
 const TRUNC: OpDef =

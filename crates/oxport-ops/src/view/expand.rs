@@ -4,7 +4,7 @@ use crate::support::meta::{MetaArgs, Metas, broadcast, listed, one, wrap_dim, wr
 use crate::view::by_meta::{alias, copy, pick, view, viewed};
 use crate::view::reshape::to_sizes_before;
 use oxport_ir::fake::Dims;
-use oxport_ir::{Arg, Args, Argument, Build, Builder, Exact, Fake, MetaCx, NodeId, OpDef, Result, Val, ensure};
+use oxport_ir::{Arg, Args, Argument, Build, Builder, Error, Exact, Fake, MetaCx, NodeId, OpDef, Result, Val, ensure};
 use oxport_sym::Expr;
 
 /// The table.
@@ -14,7 +14,8 @@ pub static OPS: &[OpDef] = &[
         expand,
         "Dimensions of size 1 repeated without a copy; −1 keeps a size.",
         ["f32[2, 1], [3, -1, 4]", "!f32[2, 3], [2, 4]"]
-    ),
+    )
+    .write_back_fn(expand_back),
     copy!(
         "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
         expand,
@@ -26,13 +27,15 @@ pub static OPS: &[OpDef] = &[
         expand,
         "Dimensions of size 1 repeated without a copy.",
         ["f32[2, 1], [3, 2, 4]"]
-    ),
+    )
+    .write_back_fn(expand_back),
     view!(
         "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         expand_as,
         "Repeated to the sizes of another tensor.",
         ["f32[2, 1], f32[3, 2, 4]"]
-    ),
+    )
+    .write_back_fn(expand_back),
     view!(
         "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
         unsqueeze,
@@ -133,6 +136,17 @@ fn expand(args: &MetaArgs<'_>) -> Metas {
 fn expand_as(args: &MetaArgs<'_>) -> Metas {
     let (x, other): (&Fake, &Fake) = args.unpack()?;
     one(expanded(args.cx, x, &other.sizes)?)
+}
+
+/// Nothing is written that stands for several elements: PyTorch refuses it, too.
+fn expand_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let base: NodeId = a.at(0)?;
+    let (was, is) = (&b.fake(base)?.sizes, &b.fake(value)?.sizes);
+    let front = is.len() - was.len();
+    if is[front..] != was[..] || is[..front].iter().any(|n| n.as_int() != Some(1)) {
+        return Err(Error::unsupported("a write to elements that an expansion repeats"));
+    }
+    if front == 0 { Ok(value) } else { to_sizes_before(b, a, value) }
 }
 
 /// The view of `x` broadcast to some sizes; −1 keeps a size.

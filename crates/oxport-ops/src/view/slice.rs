@@ -82,13 +82,15 @@ pub static OPS: &[OpDef] = &[
         diagonal,
         "A diagonal of two dimensions, as the last one.",
         ["f32[2, 3, 4]"]
-    ),
+    )
+    .write_back("diagonal_scatter(A, value, offset, dim1, dim2)"),
     view!(
         "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
         unfold,
         "Windows over a dimension, as a new last dimension.",
         ["f32[7], 0, 3, 2", "f32[2, 5], 1, 2, 1", "!f32[3], 0, 4, 1"]
-    ),
+    )
+    .write_back_fn(unfold_back),
     copy!(
         "aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
         unfold,
@@ -193,27 +195,32 @@ pub(crate) fn sliced(x: &Fake, d: usize, start: &Expr, count: Expr, step: &Expr)
 }
 
 fn narrow_to_slice(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (base, dim, start, length): (NodeId, i64, Argument, Argument) = a.unpack()?;
-    let end: Argument = match (&start, &length) {
-        // A negative start counts from the end, and so would the end of the last part.
-        (Argument::Int(n), Argument::Int(m)) if *n < 0 && n + m == 0 => i64::MAX.into(),
-        (Argument::Int(n), Argument::Int(m)) => n.saturating_add(*m).into(),
-        _ => b.call("_operator::add", (start.clone(), length))?.into(),
-    };
+    let (base, dim): (NodeId, i64) = (a.at(0)?, a.at(1)?);
+    let (start, end) = bounds_of_narrow(b, a)?;
     Ok(vec![b.call("slice.Tensor", (base, dim, start, end))?.into()])
 }
 
 fn narrow_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
-    let (base, dim, start, length): (NodeId, i64, Argument, Argument) = a.unpack()?;
-    let (Argument::Int(start), Argument::Int(length)) = (start, length) else {
-        return Err(Error::unsupported("a write through narrow with data-dependent bounds"));
-    };
-    // A negative end would count from the end, and that of the last part would be 0.
-    let end = match start + length {
-        0 if start < 0 => i64::MAX,
-        end => end,
-    };
+    let (base, dim): (NodeId, i64) = (a.at(0)?, a.at(1)?);
+    let (start, end) = bounds_of_narrow(b, a)?;
     b.call("slice_scatter", (base, value, dim, start, end))
+}
+
+/// Start and end of the slice that `narrow` gives.
+fn bounds_of_narrow(b: &mut Builder<'_>, a: &Args<'_, Build>) -> Result<(Argument, Argument)> {
+    let (base, dim, start, length): (NodeId, i64, Argument, Argument) = a.unpack()?;
+    let start = match (&start, &length) {
+        // A negative start counts from the end, and so would the end of the last part.
+        (Argument::Int(n), Argument::Int(m)) if *n < 0 && n + m == 0 => return Ok((start, i64::MAX.into())),
+        (Argument::Int(n), Argument::Int(m)) => return Ok((start.clone(), n.saturating_add(*m).into())),
+        (Argument::Int(n), _) if *n < 0 => match b.size(base, dim)? {
+            Argument::Int(size) => (size + n).into(),
+            size => b.call("_operator::add", (size, *n))?.into(),
+        },
+        _ => start,
+    };
+    let end = b.call("_operator::add", (start.clone(), length))?;
+    Ok((start, end.into()))
 }
 
 fn narrow(args: &MetaArgs<'_>) -> Metas {
@@ -251,6 +258,29 @@ pub(crate) fn diagonal(args: &MetaArgs<'_>) -> Metas {
     }
     view.sizes.push(length);
     one(view)
+}
+
+/// Every place within the windows is a slice with their step.
+fn unfold_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let (base, dim, size, step): (NodeId, i64, i64, i64) = a.unpack()?;
+    if size > step {
+        return Err(Error::unsupported("a write to windows that overlap"));
+    }
+    let (dims, length) = (b.fake(base)?.dim(), b.size(base, dim)?);
+    if dims == 0 {
+        return b.call("squeeze.dim", (value, 0i64));
+    }
+    let mut new = base;
+    for i in 0..size {
+        let place = b.call("select.int", (value, -1i64, i))?;
+        let end: Argument = match &length {
+            _ if i + 1 == size => i64::MAX.into(),
+            Argument::Int(n) => (n - size + i + 1).into(),
+            n => b.call("_operator::add", (n.clone(), i + 1 - size))?.into(),
+        };
+        new = b.call("slice_scatter", (new, place, dim, i, end, step))?;
+    }
+    Ok(new)
 }
 
 fn unfold(args: &MetaArgs<'_>) -> Metas {

@@ -281,21 +281,6 @@ pub(crate) fn linear(e: &Expr, s: &Symbol) -> Option<(i64, i64)> {
     (a != 0 && on_line).then_some((a, b))
 }
 
-/// The source paths by which a guard may name an input: by argument, by placeholder name, or by position.
-pub(crate) fn sources(path: &str, placeholder: &str, arguments: &[std::sync::Arc<str>], number: usize) -> Vec<String> {
-    let mut names = vec![format!("L['{placeholder}']"), format!("L['flat_args'][{number}]")];
-    if let Some(rest) = path.strip_prefix("[1]") {
-        names.push(format!("L{rest}"));
-    }
-    if let Some((index, rest)) = path.strip_prefix("[0][").and_then(|p| p.split_once(']')) {
-        if let Some(name) = index.parse::<usize>().ok().and_then(|i| arguments.get(i)) {
-            names.push(format!("L['{name}']{rest}"));
-        }
-        names.push(format!("L['args'][{index}]{rest}"));
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
