@@ -8,8 +8,8 @@ use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, 
 use crate::support::product::{check_product_dtype, part};
 use oxport_ir::work::pass;
 use oxport_ir::{
-    Arg, Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, NodeId, OpDef, Prepared,
-    Real, Result, Val, World, ensure,
+    Arg, Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Kwargs, Meta, MetaCx, NodeId, OpDef,
+    Prepared, Real, Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, With, convolution};
@@ -75,6 +75,7 @@ pub static OPS: &[OpDef] = &[
         "!f32[1, 2, 4, 4], f32[0, 2, 3, 3]",
         "!f32[1, 2, 4, 4], f32[2, 2, 0, 3]",
         "c64[1, 2, 4, 4], c64[3, 2, 2, 2]",
+        "c64[4, 4, 4], c64[2, 2, 2, 2], c64[2], 2, 1, 1, 2",
         "f32[0, 3, 8, 8], f32[4, 3, 3, 3]",
         "!f32[2, 3, 2, 2], f32[4, 3, 3, 3]",
         "!f32[2, 3, 8, 8], f64[4, 3, 3, 3]",
@@ -427,6 +428,9 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
 /// As `convolution` over a batch, padding made explicit.
 fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let (mut x, w): (NodeId, NodeId) = (args.at(0)?, args.at(1)?);
+    if b.fake(x)?.dtype.is_complex() {
+        return complex_decomp(b, args);
+    }
     let n = b.fake(w)?.dim() - 2;
     let batched = b.fake(x)?.dim() == n + 2;
     let numbers = |name: &str| per_dim(&args.named::<Vec<Argument>>(name)?, n, name);
@@ -470,4 +474,24 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     ];
     let y = b.call("convolution", call)?;
     Ok(vec![if batched { y.into() } else { b.call("squeeze.dim", (y, 0i64))?.into() }])
+}
+
+/// PyTorch convolves no complex numbers: three real convolutions.
+fn complex_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let schema = args.op.schema().expect("law: it is in the table");
+    let given: Vec<Argument> = schema.args.iter().map(|p| args.argument(&p.name).unwrap_or(Argument::None)).collect();
+    let mut conv = |part: &str| {
+        let mut call = given.clone();
+        if part == "imag(x)" {
+            call[2] = Argument::None;
+        }
+        for x in call.iter_mut().take(3).filter(|x| **x != Argument::None) {
+            *x = b.expr(part, &|_| Some(x.clone()))?;
+        }
+        b.call_op(args.op, call, Kwargs::new())
+    };
+    let (real, imag, sum) = (conv("real(x)")?, conv("imag(x)")?, conv("add.Tensor(real(x), imag(x))")?);
+    let parts = |name: &str| [("r", real), ("i", imag), ("s", sum)].iter().find(|p| p.0 == name).map(|p| p.1.into());
+    let text = "view_as_complex(stack([sub.Tensor(r, i), sub.Tensor(sub.Tensor(s, r), i)], -1))";
+    Ok(vec![b.expr(text, &parts)?])
 }
