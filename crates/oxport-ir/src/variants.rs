@@ -33,8 +33,8 @@ pub fn functional_variant(registry: &Registry, op: &Op) -> Result<Op> {
 /// The arguments that an operator takes by position, as its functional variant takes them: `polygamma_(self, n)` →
 /// `polygamma(n, self)`. What is left is given by name.
 pub fn arguments_of_variant<T>(op: &Op, variant: &Op, args: Vec<T>) -> (Vec<T>, Vec<(String, T)>) {
-    let (Some(from), Some(to)) = (op.schema(), variant.schema()) else { return (args, Vec::new()) };
-    let given = &from.args[..args.len().min(from.args.len())];
+    let (Some(schema), Some(to)) = (op.schema(), variant.schema()) else { return (args, Vec::new()) };
+    let given = &schema.args[..args.len().min(schema.args.len())];
     let is_in_place = given.iter().zip(&to.args).all(|(p, q)| p.name == q.name);
     if is_in_place || !given.iter().all(|p| to.args.iter().any(|q| p.name == q.name)) {
         return (args, Vec::new());
