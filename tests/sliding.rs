@@ -108,7 +108,8 @@ fn program(case: &Case) -> oxport::Result<ExportedProgram> {
     Toolchain::standard().unverified().prepare(&program, Opt::None)
 }
 
-/// Whether the tensor between the convolutions is in no memory; the results are those of the steps one by one.
+/// Whether the tensor between the convolutions is in no memory; the results are those of the steps one by one. Once a
+/// run has seen that, the arena has no place for it either.
 fn slides(case: &Case) -> Result<bool, String> {
     let run = || -> oxport::Result<_> {
         let program = program(case)?;
@@ -119,19 +120,24 @@ fn slides(case: &Case) -> Result<bool, String> {
         let inputs: Vec<Value> = users.map(|i| noise(&sizes(i), i as i64).into()).collect();
         let options = |threads, fuse_from| PlanOptions { threads, fuse_from, ..PlanOptions::default() };
         let apart = oxport::plan(&program, &options(1, usize::MAX))?.run(inputs.clone())?.user;
-        let mut found = Vec::new();
+        let (mut found, mut shrinks) = (Vec::new(), Vec::new());
         for threads in [1, 2, 3, 8] {
             let plan = oxport::plan(&program, &options(threads, 1))?;
+            let mut arenas = Vec::new();
             for _ in 0..3 {
                 found.push(plan.run(inputs.clone())?.user);
+                arenas.push(plan.arena_bytes());
             }
+            shrinks.push(arenas[2] < arenas[1]);
             assert_eq!(plan.refused_regions(), 0, "{case:?}");
         }
         let steps = oxport::plan(&program, &options(1, 1))?.describe(inputs)?.steps;
         let reader = steps.iter().rposition(|step| step.op.name().contains("conv2d")).expect("law: it has two");
         let is_one_pass = steps[reader].pass < reader;
         let is_unseen = steps[reader - 1].results[0].place == Place::Pass;
-        Ok((apart, found, is_one_pass && is_unseen))
+        let slides = is_one_pass && is_unseen;
+        assert!(shrinks.iter().all(|&shrinks| shrinks == slides), "{case:?}: the arena");
+        Ok((apart, found, slides))
     };
     let (apart, found, slides) = run().map_err(|e| e.to_string())?;
     for (own, other) in found.iter().flat_map(|found| found.iter().zip(&apart)) {

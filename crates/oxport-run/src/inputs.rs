@@ -19,7 +19,6 @@ use flatten::user_path;
 use guard_failure::{ErrorContext, GuardFailure};
 use guards::{Guards, linear, python_number};
 use indexmap::IndexMap;
-use oxport_ir::guards::sources;
 use oxport_ir::{Argument, ExportedProgram, InputKind, Val, Value};
 use oxport_pytree::Tree;
 use oxport_sym::{Expr, Number, Symbol};
@@ -107,14 +106,11 @@ impl Checks {
     pub fn of(program: &ExportedProgram, mode: InputChecks) -> Checks {
         let signature = program.call_signature();
         let paths = signature.map(|s| s.in_spec.paths()).unwrap_or_default();
-        let arguments = signature.and_then(|s| s.forward_arg_names.as_deref()).unwrap_or_default();
         let by_guards = program.example_inputs.is_some() && mode == InputChecks::Torch;
         let mut checks = Checks { inputs: Vec::new(), symbols: Vec::new(), mode, guards: Guards::default(), by_guards };
-        let mut names = Vec::new();
         let placeholders = program.graph.placeholders().zip(&program.signature.inputs);
         for ((_, node), spec) in placeholders.filter(|(_, spec)| spec.kind.is_user()) {
             let path = paths.get(checks.inputs.len()).map(ToString::to_string);
-            names.push(sources(path.as_deref().unwrap_or_default(), &node.name, arguments, names.len()));
             let path = path.map_or_else(|| node.name.to_string(), |p| user_path(&p));
             let expected = match (&spec.kind, node.val()) {
                 (InputKind::ConstantInput(Argument::None), _) => Expected::Anything,
@@ -141,7 +137,7 @@ impl Checks {
             checks.inputs.push(Check { path, name: node.name.clone(), expected, default });
         }
         if by_guards || mode == InputChecks::Strict {
-            checks.guards = Guards::of(program, &names);
+            checks.guards = Guards::of(program);
         }
         checks
     }

@@ -480,9 +480,9 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
 fn complex_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
     let schema = args.op.schema().expect("law: it is in the table");
     let given: Vec<Argument> = schema.args.iter().map(|p| args.argument(&p.name).unwrap_or(Argument::None)).collect();
-    let mut conv = |part: &str| {
+    let mut conv = |part: &str, is_biased: bool| {
         let mut call = given.clone();
-        if part == "imag(x)" {
+        if !is_biased {
             call[2] = Argument::None;
         }
         for x in call.iter_mut().take(3).filter(|x| **x != Argument::None) {
@@ -490,7 +490,8 @@ fn complex_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Arg
         }
         b.call_op(args.op, call, Kwargs::new())
     };
-    let (real, imag, sum) = (conv("real(x)")?, conv("imag(x)")?, conv("add.Tensor(real(x), imag(x))")?);
+    let (real, imag) = (conv("real(x)", true)?, conv("imag(x)", false)?);
+    let sum = conv("add.Tensor(real(x), imag(x))", true)?;
     let parts = |name: &str| [("r", real), ("i", imag), ("s", sum)].iter().find(|p| p.0 == name).map(|p| p.1.into());
     let text = "view_as_complex(stack([sub.Tensor(r, i), sub.Tensor(sub.Tensor(s, r), i)], -1))";
     Ok(vec![b.expr(text, &parts)?])

@@ -49,14 +49,14 @@ pub static OPS: &[OpDef] = &[
         .samples(&["f32[2, 3], b8[2, 3], [6]", "!f32[3], b8[3], [6, -2]", "!f32[3], b8[3], [6, -9223372036854775808]"]),
     OpDef::new("aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_meta)
         .view(narrow)
+        .write_back_fn(narrow_back)
         .doc("A range of a dimension, from where a tensor says.")
         .samples(&["f32[5, 3], 0, i64[]<2>, 3", "!f32[5], 0, i64[]<4..5>, 3"]),
     OpDef::new("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta)
         .fill(resize)
         .work(Class::Move)
-        .any_strides()
         .exact(Exact::Random)
-        .doc("Other sizes over a copy of the elements; what is new is any number, here 0.")
+        .doc("Other sizes over the memory of a copy; what is new is any number, here 0.")
         .samples(&["f32[2, 3], [4, 2]", "f32[2, 3], [2]"]),
     OpDef::new(
         "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
@@ -64,7 +64,6 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(resize)
     .work(Class::Move)
-    .any_strides()
     .exact(Exact::Random)
     .doc("`resize` to the sizes of another tensor.")
     .samples(&["f32[2, 3], f32[4]"]),
@@ -96,19 +95,19 @@ fn masked_meta(a: &MetaArgs<'_>) -> Metas {
 
 fn masked(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (g, mask): (&Tensor, &Tensor) = a.unpack()?;
-    let chosen = index::masked_select(g, mask)?;
-    leading(&chosen, &mut outs[0])
+    let chosen = leading(&index::masked_select(g, mask)?, outs[0].numel())?;
+    Ok(oxport_tensor::copy(&chosen.reshape(outs[0].sizes())?, &mut outs[0])?)
 }
 
-/// The elements of a vector, as many as fit, and zeros behind them.
-fn leading(x: &Tensor, out: &mut TensorMut) -> Result<()> {
-    let count = (x.numel() as i64).min(out.numel() as i64);
-    let mut flat = TensorMut::empty(x.dtype(), Layout::contiguous(&[out.numel() as i64])?)?;
-    oxport_tensor::fill(&mut flat, Scalar::Int(0))?;
-    let place = flat.layout().narrow(0, 0, count)?;
+/// So many elements of a vector, and zeros behind them if it has fewer.
+fn leading(x: &Tensor, n: usize) -> Result<Tensor> {
+    let count = x.numel().min(n) as i64;
+    let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&[n as i64])?)?;
+    oxport_tensor::fill(&mut out, Scalar::Int(0))?;
+    let place = out.layout().narrow(0, 0, count)?;
     let part = x.view(|l| l.narrow(0, 0, count))?;
-    flat.part(place, |place| oxport_tensor::copy(&part, place))?;
-    Ok(oxport_tensor::copy(&flat.freeze().reshape(out.sizes())?, out)?)
+    out.part(place, |place| oxport_tensor::copy(&part, place))?;
+    Ok(out.freeze())
 }
 
 fn narrow_meta(a: &MetaArgs<'_>) -> Metas {
@@ -126,6 +125,16 @@ fn narrow(a: &Args<'_, Real>) -> Result<Option<Vec<Tensor>>> {
     let start: i64 = start.item()?.to();
     let start = if start < 0 { start + n } else { start };
     Ok(Some(vec![x.view(|l| l.narrow(dim, start, length))?]))
+}
+
+fn narrow_back(b: &mut Builder<'_>, a: &Args<'_, Build>, value: NodeId) -> Result<NodeId> {
+    let (x, dim, start, length): (NodeId, i64, NodeId, Argument) = a.unpack()?;
+    let size = b.size(x, dim)?;
+    let places = b.call("arange", (length,))?;
+    let places = b.call("add.Tensor", (places, start))?;
+    // A start below 0 counts from the end.
+    let places = b.call("remainder.Scalar", (places, size))?;
+    b.call("index_copy", (x, dim, places, value))
 }
 
 fn resize_meta(a: &MetaArgs<'_>) -> Metas {
@@ -151,7 +160,12 @@ fn resize_as_meta(a: &MetaArgs<'_>) -> Metas {
     one(out)
 }
 
+/// Other sizes over the memory of a clone: elements follow each other by strides, not by indices.
 fn resize(a: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let x: &Tensor = a.at(0)?;
-    leading(&x.reshape(&[-1])?, &mut outs[0])
+    let mut clone = TensorMut::empty(x.dtype(), x.layout().preserve())?;
+    oxport_tensor::copy(x, &mut clone)?;
+    let memory = clone.freeze().with_layout(Layout::contiguous(&[x.numel() as i64])?)?;
+    let resized = leading(&memory, outs[0].numel())?.with_layout(outs[0].layout().preserve())?;
+    Ok(oxport_tensor::copy(&resized, &mut outs[0])?)
 }

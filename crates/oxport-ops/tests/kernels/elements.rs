@@ -337,11 +337,35 @@ mod unique {
 }
 
 mod view_backward {
+    use crate::waves::call;
+    use oxport_ir::Arg;
+    use oxport_tensor::Tensor;
+
     #[test]
     fn puts_gradients_where_they_came_from() {
         crate::trial::check(&[
             ("masked_scatter_backward", "f32[1, 2, 3], b8[True, False, True], [4]", "f32[4] 1 3 0 0"),
             ("resize", "f32[[1, 2], [3, 4]], [3]", "f32[3] 1 2 3"),
         ]);
+    }
+
+    /// Elements follow each other as a clone has them in memory; from PyTorch 2.15.
+    #[test]
+    fn resizes_memory() {
+        let x = Tensor::from_vec(&[2, 3], (1..7).map(|i| i as f32).collect()).unwrap();
+        let turned = x.view(|l| l.transpose(0, 1)).unwrap();
+        let column = turned.view(|l| l.slice(0, None, None, 2)).unwrap();
+        let repeated = x.view(|l| l.narrow(0, 1, 1)?.expand(&[2, 3])).unwrap();
+        for (x, sizes, want) in [
+            (&turned, &[6][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..]),
+            (&turned, &[2, 2], &[1.0, 2.0, 3.0, 4.0]),
+            (&turned, &[3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]),
+            (&column, &[4], &[1.0, 3.0, 4.0, 6.0]),
+            (&repeated, &[4], &[4.0, 5.0, 6.0, 4.0]),
+        ] {
+            let size = Arg::List(sizes.iter().map(|&n| Arg::Int(n)).collect());
+            let got = call("aten::resize", &[Arg::Tensor(x.clone()), size, Arg::None]).unwrap().remove(0);
+            assert_eq!(got.to_vec::<f32>().unwrap(), want, "{sizes:?}");
+        }
     }
 }

@@ -153,6 +153,32 @@ mod pool_averages {
             }
         }
     }
+
+    /// One window as large as the plane: sums in parts of pixels and blocks of channels, near sums in double precision.
+    #[test]
+    fn planes_are_averaged() {
+        for (images, channels, height, width) in [(1, 5, 7, 7), (1, 96, 14, 14), (2, 33, 40, 41), (1, 200, 1, 3)] {
+            let x = wave(&[images, channels, height, width], 0.7, 0.1);
+            let last = x.view(|l| l.permute(&[0, 2, 3, 1])).unwrap().contiguous().unwrap();
+            let last = last.view(|l| l.permute(&[0, 3, 1, 2])).unwrap();
+            let one = || Arg::List(vec![Arg::Int(1), Arg::Int(1)]);
+            let averages = [&x, &last].map(|x| {
+                let found = call("aten::adaptive_avg_pool2d", &[Arg::Tensor(x.clone()), one()]).unwrap().remove(0);
+                found.to_vec::<f32>().unwrap()
+            });
+            let numbers = x.to_vec::<f32>().unwrap();
+            let planes = numbers.chunks((height * width) as usize);
+            assert_eq!(averages[0].len(), planes.len());
+            for (i, plane) in planes.enumerate() {
+                let sum: f64 = plane.iter().map(|&v| f64::from(v)).sum();
+                let size: f64 = plane.iter().map(|&v| f64::from(v).abs()).sum();
+                for average in &averages {
+                    let error = (f64::from(average[i]) - sum / plane.len() as f64).abs();
+                    assert!(error <= 1e-6 * size / plane.len() as f64, "{channels} × {height} × {width}: plane {i}");
+                }
+            }
+        }
+    }
 }
 
 mod pool_windows {

@@ -6,6 +6,7 @@
 use crate::error::Result;
 use crate::inputs::guard_failure::{ErrorContext, GuardFailure};
 use crate::inputs::{Checks, Expected, Size};
+use oxport_ir::guards::sources;
 use oxport_ir::{ExportedProgram, Value};
 use oxport_sym::{Assumptions, Expr, Number, Symbol};
 use std::cell::RefCell;
@@ -35,17 +36,18 @@ enum GuardSource {
 }
 
 impl Guards {
-    /// Compiles the guards of a program. `sources` are the texts by which a guard may name each user input.
+    /// Compiles the guards of a program.
     ///
     /// A guard outside of the grammar, or about something other than an input, is skipped: PyTorch cannot evaluate it
     /// either.
-    pub fn of(program: &ExportedProgram, sources: &[Vec<String>]) -> Guards {
+    pub fn of(program: &ExportedProgram) -> Guards {
         let mut guards = Guards::default();
+        let sources = sources(program);
         for text in &program.guards {
             let sources_by_symbol = RefCell::new(Vec::new());
             let named = |name: &str| {
                 let symbol = Symbol::new(name, Assumptions::integer());
-                sources_by_symbol.borrow_mut().push((symbol.clone(), parse_source(name, sources)?));
+                sources_by_symbol.borrow_mut().push((symbol.clone(), parse_source(name, &sources)?));
                 Some(Expr::symbol(&symbol))
             };
             if let Ok(holds) = Expr::parse_with(text, &named) {

@@ -91,6 +91,28 @@ fn inputs_broadcast() {
     assert_eq!(out.freeze().to_vec::<i32>().unwrap(), want);
 }
 
+/// Rows that are the same in every tile, too short and long enough to be read where they lie.
+#[test]
+fn rows_are_repeated() {
+    for width in [3, 64, 255, 256, 300] {
+        let x = strided(&[5, 7, width], 0, 1, 0);
+        let row = strided(&[width], 0, 1, 0);
+        for gap in [0, 2] {
+            let layout = Layout::contiguous(&[5, 7, width + gap]).unwrap();
+            let mut whole = TensorMut::empty(DType::I32, layout).unwrap();
+            fill(&mut whole, Scalar::Int(-1)).unwrap();
+            let part = whole.layout().narrow(2, 0, width).unwrap();
+            whole.part(part, |out| zip(&x, &row, out, |a: i32, b: i32| a - 2 * b)).unwrap();
+            let got = whole.freeze().to_vec::<i32>().unwrap();
+            let want = (0..35 * (width + gap) as i32).map(|i| {
+                let (at, i) = (i / (width + gap) as i32, i % (width + gap) as i32);
+                if i < width as i32 { at * width as i32 + i - 2 * i } else { -1 }
+            });
+            assert_eq!(got, want.collect::<Vec<_>>(), "rows of {width}, {gap} between them");
+        }
+    }
+}
+
 #[test]
 fn long_copies_on_several_threads() {
     let x = Tensor::from_vec(&[4200], vec![7u8; 4200]).unwrap().view(|l| l.expand(&[8, 4200])).unwrap();
