@@ -199,7 +199,7 @@ fn folding_keeps_within_its_bounds() {
     // Sixteen results of 4 KiB fill what all of them may add to the program.
     assert_eq!(
         folded(4, |b, c| {
-            let mut sum = b.calls().call_kw("aten::zeros", (Argument::List(vec![]),), &[])?;
+            let mut sum = b.calls().call_kw("aten::rand", (Argument::List(vec![]),), &[])?;
             for i in 0..20 {
                 let wide = b.call("aten::repeat", (c, vec![1i64, 256]))?;
                 let moved = b.call("aten::add.Scalar", (wide, i))?;
@@ -216,12 +216,47 @@ fn folding_keeps_within_its_bounds() {
             let sine = b.call("aten::sin", (c,))?;
             let far = b.calls().call_kw("aten::full_like", (c, 100), &[("dtype", oxport::DType::I64.into())])?;
             let taken = b.call("aten::gather", (c, 0, far))?;
-            let x = b.calls().call_kw("aten::zeros", (Argument::List(vec![]),), &[])?;
+            let x = b.calls().call_kw("aten::rand", (Argument::List(vec![]),), &[])?;
             let (a, b1) = (b.call("aten::add.Tensor", (sine, x))?, b.call("aten::add.Tensor", (taken, x))?);
             b.call("aten::add.Tensor", (a, b1))
         }),
         1
     );
+}
+
+/// What depends on nothing but sizes is computed once, unless it is cheap and large, or drawn, or nothing but memory.
+#[test]
+fn what_sizes_decide_is_folded() {
+    let folded = |body: &str| {
+        let text = format!("def forward(self, x: \"f32[64, 64]\", y: \"f32[s0, 64]\"):\n{body}    return (z,)\n");
+        let (improved, _) = oxport::optimize(&fx(&text), Opt::Fast, &Default::default()).expect("a program to improve");
+        improved.tensors().map(|(_, t)| t.tensor.numel()).collect::<Vec<_>>()
+    };
+    let places = "    i = torch.ops.aten.arange.default(64)\n    r = torch.ops.aten.unsqueeze.default(i, 1)\n";
+    // A mask; then one of more than 4 KiB, of whose two vectors one is stored, and the other a call of no tensors.
+    let mask = "    m = torch.ops.aten.le.Tensor(i, r)\n    z = torch.ops.aten.where.self(m, x, x)\n";
+    assert_eq!(folded(&format!("{places}{}", mask.replace("x, x", "x, r"))), [64 * 64]);
+    let large = "    w = torch.ops.aten.sub.Tensor(i, r)\n    z = torch.ops.aten.mul.Tensor(x, w)\n";
+    assert_eq!(folded(&format!("{places}{large}")), [64]);
+    // As large, but dear.
+    let table = "    f = torch.ops.aten.mul.Scalar(i, 0.01)\n    p = torch.ops.aten.mul.Tensor(f, r)\n    \
+        s = torch.ops.aten.sin.default(p)\n    c = torch.ops.aten.cos.default(p)\n    \
+        e = torch.ops.aten.exp.default(s)\n    t = torch.ops.aten.mul.Tensor(e, c)\n    \
+        z = torch.ops.aten.mul.Tensor(x, t)\n";
+    assert_eq!(folded(&format!("{places}{table}")), [64 * 64]);
+    for other in [
+        // No more than a call of no tensors.
+        "    o = torch.ops.aten.ones.default([64])\n    z = torch.ops.aten.mul.Tensor(x, o)\n",
+        "    o = torch.ops.aten.rand.default([64])\n    e = torch.ops.aten.exp.default(o)\n    \
+            z = torch.ops.aten.mul.Tensor(x, e)\n",
+        "    o = torch.ops.aten.empty.memory_format([64])\n    e = torch.ops.aten.exp.default(o)\n    \
+            z = torch.ops.aten.mul.Tensor(x, e)\n",
+        // Of sizes that a call says.
+        "    n = torch.ops.aten.sym_size.int(y, 0)\n    o = torch.ops.aten.arange.default(n)\n    \
+            e = torch.ops.aten.exp.default(o)\n    z = torch.ops.aten.exp.default(e)\n",
+    ] {
+        assert_eq!(folded(other), [0usize; 0], "{other}");
+    }
 }
 
 /// `n` in-place writes, each through a view of the view before.

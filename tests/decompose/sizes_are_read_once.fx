@@ -26,9 +26,8 @@ ExportedProgram:
             stack: "f32[2*s0, 2, 12]" = torch.ops.aten.cat.default([unsqueeze, unsqueeze_1], 1)
             narrow: "f32[2*s0, 2, 5]" = torch.ops.aten.slice.Tensor(stack, 2, -6, -1)
             movedim: "f32[2, 5, 2*s0]" = torch.ops.aten.permute.default(narrow, [1, 2, 0])
-            mul_1: "Sym(20*s0)" = 10 * mul
-            clone_1: "f32[2, 5, 2*s0]" = torch.ops.aten.clone.default(movedim, memory_format = torch.contiguous_format)
-            ravel: "f32[20*s0]" = torch.ops.aten.view.default(clone_1, [mul_1])
+            contiguous: "f32[2, 5, 2*s0]" = torch.ops.aten.clone.default(movedim, memory_format = torch.contiguous_format)
+            ravel: "f32[20*s0]" = torch.ops.aten.view.default(contiguous, [-1])
             return (ravel,)
 
 Graph signature:

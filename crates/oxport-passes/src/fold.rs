@@ -10,15 +10,17 @@
 //! | work | [`Budget::work`], the costs in the operators' rows |
 //! | time | [`Budget::deadline`], where a row's cost is wrong |
 //!
+//! What depends on nothing but known sizes (positions, masks, tables of rotary embeddings) is constant, too.
+//!
 //! Laws: nothing that a call could observe changes, so memory that the program writes to is no constant; what cannot be
-//! computed is left to the run, alone; a result is not stored where it is cheaper made (`expand`, a table that two
-//! vectors span).
+//! computed is left to the run, alone; a result is not stored where it is cheaper made (`zeros`, `expand`, a table that
+//! two vectors span).
 
 use oxport_ir::infer::cost_of;
 use oxport_ir::storage::seen_values;
 use oxport_ir::{
-    Argument, Constant, Decomp, Effect, Exact, ExportedProgram, Graph, InputKind, Kernel, Node, NodeId, NodeKind,
-    OutputKind, Result, StateTensor, Value,
+    Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Graph, InputKind, Kernel, Node,
+    NodeId, NodeKind, OpDef, OutputKind, Result, StateTensor, Value,
 };
 use oxport_sym::ShapeEnv;
 use oxport_tensor::{Layout, Tensor};
@@ -46,6 +48,9 @@ pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 
 /// What results may add to the program beside what they are made of, each and all together.
 const SLACK: (usize, usize) = (4 << 10, 64 << 10);
+
+/// The work for each byte of a result from which on it may be larger than what it is made of.
+const DEAR: f64 = 16.0;
 
 /// Replaces pure nodes whose inputs are all constants by lifted tensor constants, within a budget. They are named by
 /// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the names of the nodes, each with that of its
@@ -99,8 +104,8 @@ fn compute(
     Ok(())
 }
 
-/// Placeholders that are filled by constants, and pure calls of nothing else; each with the bytes of the constants that
-/// it is made of.
+/// Placeholders that are filled by constants, and pure calls of nothing else, among them those of no tensors at all;
+/// each with the bytes of the constants that it is made of.
 fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId, usize> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
@@ -131,15 +136,22 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
     let seen = seen_values(&program.graph);
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
-        // One that is made of others may be made of any number of them.
-        let is_bounded = op.def().is_some_and(|d| !matches!((d.kernel, d.decomp), (Kernel::None, Decomp::Fn(_))));
+        // One that is made of others may be made of any number of them, but not what may be its operand (`to`).
+        let is_open =
+            |d: &OpDef| matches!((d.kernel, d.decomp, d.aliasing), (Kernel::None, Decomp::Fn(_), Aliasing::BySchema));
+        let is_bounded = op.def().is_some_and(|d| !is_open(d));
         // What is as large as the data say has no size to bound.
         let is_bounded = is_bounded && !op.has_tag("dynamic_output_shape") && !op.has_tag("data_dependent_output");
-        let is_exact = !budget.exact || op.is_getitem() || op.def().is_some_and(|d| d.exact == Exact::Bits);
+        let exact = op.def().map(|d| d.exact);
+        let is_exact = op.is_getitem() || exact == Some(Exact::Bits) || !budget.exact && exact != Some(Exact::Random);
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
+        // What other devices make is theirs.
+        let is_here = || node.val().is_some_and(|v| v.tensors().iter().all(|t| *t.device.kind == *Device::cpu().kind));
+        if !is_plain || !is_exact || seen.contains(&id) || size_of(node) > budget.bytes {
+            continue;
+        }
         let inputs = node.inputs();
-        // Factories are left to the run: they cost less than what they would add to the program.
-        if !is_plain || !is_exact || seen.contains(&id) || inputs.is_empty() || size_of(node) > budget.bytes {
+        if inputs.is_empty() && !is_here() {
             continue;
         }
         let sources: Option<Vec<usize>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
@@ -168,47 +180,49 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget
         let node = graph.node(id);
         let bytes = size_of(node);
         let is_tensor = node.val().is_some_and(|v| v.as_tensor().is_some());
-        let is_worth = is_tensor && bytes <= sources.saturating_mul(2).saturating_add(SLACK.0) && bytes <= left.0;
-        let work = if is_worth { work_of(graph, &program.env, id, constant, &mut counted, left.1) } else { None };
-        match work {
-            // A view of a constant is made faster than found.
-            Some(work) if work > 0.0 => {
+        // A call of no tensors costs less than what it would add to the program.
+        let may_be = is_tensor && bytes <= left.0 && !node.inputs().is_empty();
+        let made = if may_be { work_of(graph, &program.env, id, constant, &counted, left.1) } else { None };
+        let is_near = bytes <= sources.saturating_mul(2).saturating_add(SLACK.0);
+        // A view of a constant is made faster than found.
+        let is_worth = |work: f64| work > 0.0 && (is_near || work >= DEAR * bytes as f64);
+        match made.filter(|(work, _)| is_worth(*work)) {
+            Some((work, nodes)) => {
                 left = (left.0 - bytes, left.1 - work);
+                counted.extend(nodes);
                 chosen.push(id);
             }
-            _ => drop(is_left.insert(id)),
+            None => drop(is_left.insert(id)),
         }
     }
     chosen.reverse();
     chosen
 }
 
-/// The work to compute a node, without what is counted already; `None` beyond a limit.
+/// The work to compute a node, without what is counted already, and the nodes that are computed for it; `None` beyond a
+/// limit.
 fn work_of(
     graph: &Graph,
     env: &ShapeEnv,
     id: NodeId,
     constant: &HashMap<NodeId, usize>,
-    counted: &mut HashSet<NodeId>,
+    counted: &HashSet<NodeId>,
     limit: f64,
-) -> Option<f64> {
-    let (mut open, mut sum, mut seen) = (vec![id], 0.0, Vec::new());
+) -> Option<(f64, HashSet<NodeId>)> {
+    let (mut open, mut sum, mut seen) = (vec![id], 0.0, HashSet::new());
     while let Some(id) = open.pop() {
-        if graph.node(id).kind == NodeKind::Placeholder || !constant.contains_key(&id) || !counted.insert(id) {
+        let is_computed = graph.node(id).kind != NodeKind::Placeholder && constant.contains_key(&id);
+        if !is_computed || counted.contains(&id) || !seen.insert(id) {
             continue;
         }
-        seen.push(id);
         sum += work(graph, env, graph.node(id));
         // Not a number is no work that is known.
         if !(sum <= limit) {
-            for id in &seen {
-                counted.remove(id);
-            }
             return None;
         }
         open.extend(graph.node(id).inputs());
     }
-    Some(sum)
+    Some((sum, seen))
 }
 
 /// Operations and bytes of a call, by its row.

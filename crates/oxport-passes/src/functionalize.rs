@@ -131,6 +131,8 @@ impl Functional<'_> {
         if op.is_getitem() {
             return self.element(id);
         }
+        // As captured: what was written since may lie otherwise, so that `reshape` of it would copy instead of view.
+        let mut is_view = is_alias(self.graph, self.env, self.graph.node(id), &op);
         self.refresh_arguments(id)?;
         let node = self.graph.node(id);
         if let Some(mutation) = op.mutation_of(node) {
@@ -141,13 +143,13 @@ impl Functional<'_> {
             let Some(view) = view_in_place(self.registry, &op) else { return self.write(id, &op) };
             let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
             self.graph.set_call(id, view.clone(), args, kwargs);
+            is_view = is_alias(self.graph, self.env, self.graph.node(id), &view);
             op = view;
         }
         if op.def().is_some_and(|d| d.reads_storage) && self.reads_written(id)? {
             return Ok(());
         }
-        let node = self.graph.node(id);
-        if is_alias(self.graph, self.env, node, &op) {
+        if is_view {
             self.alias(id, &op);
         } else {
             self.own(id);

@@ -439,12 +439,12 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
         Some(form) => {
             let mut before = vec![0i64; n];
             let mut after = vec![0i64; n];
-            for d in 0..n {
+            for d in (0..n).filter(|_| form == "same") {
                 let kernel = b.fake(w)?.sizes[d + 2].as_int();
                 let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
                     return Err(Error::unsupported("padding by name of a symbolic kernel"));
                 };
-                let total = if form == "same" { step.checked_mul(kernel - 1) } else { Some(0) };
+                let total = step.checked_mul(kernel - 1);
                 let total = total.ok_or_else(|| Error::invalid(format!("a dilation of {step} is too large")))?;
                 (before[d], after[d]) = (total / 2, total % 2);
             }

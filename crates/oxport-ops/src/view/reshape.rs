@@ -3,7 +3,7 @@
 //! Law: the result is a view where the strides allow one, as PyTorch's `view` computes it, else a contiguous copy.
 
 use crate::support::composite::{composed, composite};
-use crate::support::meta::{MetaArgs, Metas, listed, one, wrap_dim};
+use crate::support::meta::{MetaArgs, Metas, is_contiguous, listed, one, wrap_dim};
 use crate::view::by_meta::{by_meta, copied, viewed};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{
@@ -90,9 +90,12 @@ pub static OPS: &[OpDef] = &[
     .decomp(to_joined)
     .alias_if(is_view)
     .write_back_fn(to_sizes_before),
-    reshape!("aten::ravel(Tensor(a) self) -> Tensor(a)", flatten_all, "All dimensions made one.", ["f32[2, 3]"])
-        .decomp(|b, a| joined(b, a.at(0)?, 0, i64::MAX))
-        .alias_if(is_view)
+    // Not `reshape`: elements that are evenly spaced are copied.
+    composite("aten::ravel(Tensor(a) self) -> Tensor(a)", "view(contiguous(self), [-1])")
+        .exact(Exact::Bits)
+        .doc("All dimensions made one, of the tensor or a copy in row-major order.")
+        .samples(&["f32[2, 3]", "f32[2, 3]{1, 2}", "f32[4]{2}", "f32[]"])
+        .alias_if(|a, _| Ok(is_contiguous(a.cx, a.at(0)?)))
         .write_back_fn(to_sizes_before),
     reshape!(
         "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
@@ -350,11 +353,6 @@ fn flatten(args: &MetaArgs<'_>) -> Metas {
     let sizes: Vec<Expr> =
         x.sizes[..start].iter().cloned().chain([joined]).chain(x.sizes[end + 1..].iter().cloned()).collect();
     one(reshaped(args.cx, x, &sizes)?)
-}
-
-fn flatten_all(args: &MetaArgs<'_>) -> Metas {
-    let x: &Fake = args.at(0)?;
-    one(reshaped(args.cx, x, &[x.numel()])?)
 }
 
 fn unflatten(args: &MetaArgs<'_>) -> Metas {
