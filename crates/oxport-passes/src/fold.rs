@@ -182,11 +182,10 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget
         let is_tensor = node.val().is_some_and(|v| v.as_tensor().is_some());
         // A call of no tensors costs less than what it would add to the program.
         let may_be = is_tensor && bytes <= left.0 && !node.inputs().is_empty();
-        let made = if may_be { work_of(graph, &program.env, id, constant, &counted, left.1) } else { None };
         let is_near = bytes <= sources.saturating_mul(2).saturating_add(SLACK.0);
         // A view of a constant is made faster than found.
-        let is_worth = |work: f64| work > 0.0 && (is_near || work >= DEAR * bytes as f64);
-        match made.filter(|(work, _)| is_worth(*work)) {
+        let least = if is_near { f64::MIN_POSITIVE } else { DEAR * bytes as f64 };
+        match may_be.then(|| work_of(graph, &program.env, id, constant, &counted, (least, left.1))).flatten() {
             Some((work, nodes)) => {
                 left = (left.0 - bytes, left.1 - work);
                 counted.extend(nodes);
@@ -199,30 +198,35 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget
     chosen
 }
 
-/// The work to compute a node, without what is counted already, and the nodes that are computed for it; `None` beyond a
-/// limit.
+/// The work to compute a node beside what is counted already, and the nodes that are computed for it; `None` beyond a
+/// limit, or if with what is counted it takes less than the least.
 fn work_of(
     graph: &Graph,
     env: &ShapeEnv,
     id: NodeId,
     constant: &HashMap<NodeId, usize>,
     counted: &HashSet<NodeId>,
-    limit: f64,
+    (least, most): (f64, f64),
 ) -> Option<(f64, HashSet<NodeId>)> {
-    let (mut open, mut sum, mut seen) = (vec![id], 0.0, HashSet::new());
-    while let Some(id) = open.pop() {
-        let is_computed = graph.node(id).kind != NodeKind::Placeholder && constant.contains_key(&id);
-        if !is_computed || counted.contains(&id) || !seen.insert(id) {
-            continue;
+    let is_computed = |id: &NodeId| graph.node(*id).kind != NodeKind::Placeholder && constant.contains_key(id);
+    let (mut open, mut sum, mut nodes, mut shared) = (vec![id], 0.0, HashSet::new(), Vec::new());
+    while let Some(id) = open.pop().filter(|_| sum <= most) {
+        if counted.contains(&id) {
+            shared.push(id);
+        } else if is_computed(&id) && nodes.insert(id) {
+            sum += work(graph, env, graph.node(id));
+            open.extend(graph.node(id).inputs());
         }
-        sum += work(graph, env, graph.node(id));
-        // Not a number is no work that is known.
-        if !(sum <= limit) {
-            return None;
-        }
-        open.extend(graph.node(id).inputs());
     }
-    Some((sum, seen))
+    let (mut total, mut seen) = (sum, HashSet::new());
+    while let Some(id) = shared.pop().filter(|_| total < least) {
+        if is_computed(&id) && seen.insert(id) {
+            total += work(graph, env, graph.node(id));
+            shared.extend(graph.node(id).inputs());
+        }
+    }
+    // Not a number is no work that is known.
+    (sum <= most && total >= least).then_some((sum, nodes))
 }
 
 /// Operations and bytes of a call, by its row.
