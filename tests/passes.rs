@@ -234,15 +234,18 @@ fn what_sizes_decide_is_folded() {
     };
     let places = "    i = torch.ops.aten.arange.default(64)\n    r = torch.ops.aten.unsqueeze.default(i, 1)\n";
     // A mask; then one of more than 4 KiB, of whose two vectors one is stored, and the other a call of no tensors.
-    let mask = "    m = torch.ops.aten.le.Tensor(i, r)\n    z = torch.ops.aten.where.self(m, x, x)\n";
-    assert_eq!(folded(&format!("{places}{}", mask.replace("x, x", "x, r"))), [64 * 64]);
+    let mask = "    m = torch.ops.aten.le.Tensor(i, r)\n    z = torch.ops.aten.where.ScalarOther(m, x, 0.0)\n";
+    assert_eq!(folded(&format!("{places}{mask}")), [64 * 64]);
     let large = "    w = torch.ops.aten.sub.Tensor(i, r)\n    z = torch.ops.aten.mul.Tensor(x, w)\n";
     assert_eq!(folded(&format!("{places}{large}")), [64]);
     // As large, but dear.
-    let table = "    f = torch.ops.aten.mul.Scalar(i, 0.01)\n    p = torch.ops.aten.mul.Tensor(f, r)\n    \
-        s = torch.ops.aten.sin.default(p)\n    c = torch.ops.aten.cos.default(p)\n    \
-        e = torch.ops.aten.exp.default(s)\n    t = torch.ops.aten.mul.Tensor(e, c)\n    \
-        z = torch.ops.aten.mul.Tensor(x, t)\n";
+    let unary = ["sin", "cos", "exp", "sin", "cos", "exp", "sin", "cos", "exp"];
+    let mut table =
+        "    f = torch.ops.aten.mul.Scalar(i, 0.01)\n    t0 = torch.ops.aten.mul.Tensor(f, r)\n".to_string();
+    for (i, op) in unary.iter().enumerate() {
+        table += &format!("    t{} = torch.ops.aten.{op}.default(t{i})\n", i + 1);
+    }
+    table += "    z = torch.ops.aten.mul.Tensor(x, t9)\n";
     assert_eq!(folded(&format!("{places}{table}")), [64 * 64]);
     for other in [
         // No more than a call of no tensors.
