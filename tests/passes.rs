@@ -254,6 +254,9 @@ fn what_sizes_decide_is_folded() {
             z = torch.ops.aten.mul.Tensor(x, e)\n",
         "    o = torch.ops.aten.empty.memory_format([64])\n    e = torch.ops.aten.exp.default(o)\n    \
             z = torch.ops.aten.mul.Tensor(x, e)\n",
+        // On another device.
+        "    o = torch.ops.aten.arange.default(64, device = device(type='cuda', index=0))\n    \
+            e = torch.ops.aten.exp.default(o)\n    z = torch.ops.aten.exp.default(e)\n",
         // Of sizes that a call says.
         "    n = torch.ops.aten.sym_size.int(y, 0)\n    o = torch.ops.aten.arange.default(n)\n    \
             e = torch.ops.aten.exp.default(o)\n    z = torch.ops.aten.exp.default(e)\n",

@@ -19,7 +19,12 @@ def forward(self, x: "f32[4, 4]", y: "f32[4, 4]"):
     add__1: "f32[8]" = torch.ops.aten.add_.Tensor(ravel, 1)
     ravel_1: "f32[16]" = torch.ops.aten.ravel.default(clone_2)
     mul__1: "f32[16]" = torch.ops.aten.mul_.Tensor(ravel_1, 3)
-    return (clone, clone_1, clone_2)
+    t_4: "f32[4, 4]" = torch.ops.aten.t.default(x)
+    clone_4: "f32[4, 4]" = torch.ops.aten.clone.default(t_4)
+    cumsum_: "f32[4, 4]" = torch.ops.aten.cumsum_.default(clone_4, -1)
+    flatten_1: "f32[16]" = torch.ops.aten.flatten.using_ints(cumsum_)
+    exp_: "f32[4, 4]" = torch.ops.aten.exp_.default(cumsum_)
+    return (clone, clone_1, clone_2, clone_4, flatten_1)
 # result
 ExportedProgram:
     class GraphModule(torch.nn.Module):
@@ -39,10 +44,15 @@ ExportedProgram:
             clone_2: "f32[4, 4]" = torch.ops.aten.clone.default(x)
             ravel_1: "f32[16]" = torch.ops.aten.ravel.default(clone_2)
             mul__1: "f32[16]" = torch.ops.aten.mul.Tensor(ravel_1, 3)
+            t_4: "f32[4, 4]" = torch.ops.aten.t.default(x)
+            clone_4: "f32[4, 4]" = torch.ops.aten.clone.default(t_4)
+            cumsum_: "f32[4, 4]" = torch.ops.aten.cumsum.default(clone_4, -1)
+            flatten_1: "f32[16]" = torch.ops.aten.flatten.using_ints(cumsum_)
+            exp_: "f32[4, 4]" = torch.ops.aten.exp.default(cumsum_)
             view_1: "f32[4, 4]" = torch.ops.aten.view.default(add_, [4, 4])
             view_2: "f32[4, 4]" = torch.ops.aten.view.default(mul_, [4, 4])
             view_3: "f32[4, 4]" = torch.ops.aten.view.default(mul__1, [4, 4])
-            return (view_1, view_2, view_3)
+            return (view_1, view_2, view_3, exp_, flatten_1)
 
 Graph signature:
     # inputs
@@ -53,5 +63,7 @@ Graph signature:
     view_1: USER_OUTPUT
     view_2: USER_OUTPUT
     view_3: USER_OUTPUT
+    exp_: USER_OUTPUT
+    flatten_1: USER_OUTPUT
 
 Range constraints: {}

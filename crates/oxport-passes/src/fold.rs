@@ -19,7 +19,7 @@
 use oxport_ir::infer::cost_of;
 use oxport_ir::storage::seen_values;
 use oxport_ir::{
-    Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Graph, InputKind, Kernel, Node,
+    Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Fake, Graph, InputKind, Kernel, Node,
     NodeId, NodeKind, OpDef, OutputKind, Result, StateTensor, Value,
 };
 use oxport_sym::ShapeEnv;
@@ -82,7 +82,7 @@ pub fn fold_constants(
 /// Computes what it can of a list of nodes: all at once, or what is left when a half of them fails.
 fn compute(
     program: &ExportedProgram,
-    constant: &HashMap<NodeId, usize>,
+    constant: &HashMap<NodeId, Made>,
     frontier: &[NodeId],
     budget: &Budget,
     evaluate: Evaluate<'_>,
@@ -104,9 +104,19 @@ fn compute(
     Ok(())
 }
 
-/// Placeholders that are filled by constants, and pure calls of nothing else, among them those of no tensors at all;
-/// each with the bytes of the constants that it is made of.
-fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId, usize> {
+/// What a constant node is made of.
+#[derive(Clone, Copy)]
+struct Made {
+    /// The bytes of the constants.
+    sources: usize,
+    /// The work of its call.
+    own: f64,
+    /// That of all calls, where those of what is used twice count twice.
+    all: f64,
+}
+
+/// Placeholders that are filled by constants, and pure calls of nothing else, among them those of no tensors at all.
+fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId, Made> {
     let mutated: HashSet<&Arc<str>> = program
         .signature
         .outputs
@@ -128,10 +138,11 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
         let Some((state, _)) = state(&spec.kind) else { continue };
         let is_constant = budget.frozen || matches!(spec.kind, InputKind::TensorConstant(_));
         if is_constant && !written.contains(&state.tensor.storage().id()) {
-            constant.insert(*id, state.tensor.numel().saturating_mul(state.tensor.dtype().size()));
+            let sources = state.tensor.numel().saturating_mul(state.tensor.dtype().size());
+            constant.insert(*id, Made { sources, own: 0.0, all: 0.0 });
         }
     }
-    let all: usize = constant.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+    let all: usize = constant.values().fold(0, |sum: usize, made| sum.saturating_add(made.sources));
     // Who is given a result may write to it: a constant would keep that, and a view of a buffer must stay one.
     let seen = seen_values(&program.graph);
     for (id, node) in program.graph.nodes() {
@@ -145,18 +156,20 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
         let exact = op.def().map(|d| d.exact);
         let is_exact = op.is_getitem() || exact == Some(Exact::Bits) || !budget.exact && exact != Some(Exact::Random);
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
-        // What other devices make is theirs.
-        let is_here = || node.val().is_some_and(|v| v.tensors().iter().all(|t| *t.device.kind == *Device::cpu().kind));
         if !is_plain || !is_exact || seen.contains(&id) || size_of(node) > budget.bytes {
             continue;
         }
         let inputs = node.inputs();
-        if inputs.is_empty() && !is_here() {
+        // What other devices make is theirs.
+        let is_here = |t: &&Fake| t.device.kind == Device::cpu().kind;
+        if inputs.is_empty() && !node.val().is_some_and(|v| v.tensors().iter().all(is_here)) {
             continue;
         }
-        let sources: Option<Vec<usize>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
-        if let Some(sources) = sources {
-            constant.insert(id, sources.into_iter().fold(0, usize::saturating_add).min(all));
+        let of: Option<Vec<Made>> = inputs.iter().map(|i| constant.get(i).copied()).collect();
+        if let Some(of) = of {
+            let own = work(&program.graph, &program.env, node);
+            let sources = of.iter().fold(0, |sum: usize, made| sum.saturating_add(made.sources)).min(all);
+            constant.insert(id, Made { sources, own, all: of.iter().fold(own, |sum, made| sum + made.all) });
         }
     }
     constant
@@ -164,31 +177,33 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
 
 /// The constant nodes that become constants of the program: those that something reads which is computed at every run,
 /// and that are worth their place.
-fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget: &Budget) -> Vec<NodeId> {
+fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, Made>, budget: &Budget) -> Vec<NodeId> {
     let graph = &program.graph;
     let is_source = |id: NodeId| graph.node(id).kind == NodeKind::Placeholder;
-    let all = constant.iter().filter(|(id, _)| is_source(**id)).fold(0, |sum: usize, (_, b)| sum.saturating_add(*b));
+    let all = constant
+        .iter()
+        .filter(|(id, _)| is_source(**id))
+        .fold(0, |sum: usize, (_, made)| sum.saturating_add(made.sources));
     let mut left = (all.saturating_mul(2).saturating_add(SLACK.1), budget.work);
     let mut chosen = Vec::new();
     let (mut is_left, mut counted) = (HashSet::new(), HashSet::new());
     let ids: Vec<NodeId> = graph.ids().collect();
     for id in ids.into_iter().rev() {
-        let Some(&sources) = constant.get(&id).filter(|_| !is_source(id)) else { continue };
+        let Some(made) = constant.get(&id).filter(|_| !is_source(id)) else { continue };
         if !graph.users(id).keys().any(|u| !constant.contains_key(u) || is_left.contains(u)) {
             continue;
         }
         let node = graph.node(id);
         let bytes = size_of(node);
         let is_tensor = node.val().is_some_and(|v| v.as_tensor().is_some());
-        // A call of no tensors costs less than what it would add to the program.
-        let may_be = is_tensor && bytes <= left.0 && !node.inputs().is_empty();
-        let is_near = bytes <= sources.saturating_mul(2).saturating_add(SLACK.0);
-        // A view of a constant is made faster than found.
-        let least = if is_near { f64::MIN_POSITIVE } else { DEAR * bytes as f64 };
-        match may_be.then(|| work_of(graph, &program.env, id, constant, &counted, (least, left.1))).flatten() {
-            Some((work, nodes)) => {
+        let is_near = bytes <= made.sources.saturating_mul(2).saturating_add(SLACK.0);
+        // A view of a constant is made faster than found, and a call of no tensors costs less than what it would add to
+        // the program.
+        let is_dear = made.all > 0.0 && (is_near || made.all >= DEAR * bytes as f64) && !node.inputs().is_empty();
+        let is_worth = is_tensor && is_dear && bytes <= left.0;
+        match is_worth.then(|| work_of(graph, constant, id, &mut counted, left.1)).flatten() {
+            Some(work) => {
                 left = (left.0 - bytes, left.1 - work);
-                counted.extend(nodes);
                 chosen.push(id);
             }
             None => drop(is_left.insert(id)),
@@ -198,35 +213,29 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, usize>, budget
     chosen
 }
 
-/// The work to compute a node beside what is counted already, and the nodes that are computed for it; `None` beyond a
-/// limit, or if with what is counted it takes less than the least.
+/// The work to compute a node, without what is counted already; `None` beyond a limit.
 fn work_of(
     graph: &Graph,
-    env: &ShapeEnv,
+    constant: &HashMap<NodeId, Made>,
     id: NodeId,
-    constant: &HashMap<NodeId, usize>,
-    counted: &HashSet<NodeId>,
-    (least, most): (f64, f64),
-) -> Option<(f64, HashSet<NodeId>)> {
-    let is_computed = |id: &NodeId| graph.node(*id).kind != NodeKind::Placeholder && constant.contains_key(id);
-    let (mut open, mut sum, mut nodes, mut shared) = (vec![id], 0.0, HashSet::new(), Vec::new());
-    while let Some(id) = open.pop().filter(|_| sum <= most) {
-        if counted.contains(&id) {
-            shared.push(id);
-        } else if is_computed(&id) && nodes.insert(id) {
-            sum += work(graph, env, graph.node(id));
-            open.extend(graph.node(id).inputs());
+    counted: &mut HashSet<NodeId>,
+    limit: f64,
+) -> Option<f64> {
+    let (mut open, mut sum, mut seen) = (vec![id], 0.0, Vec::new());
+    while let Some(id) = open.pop() {
+        let Some(made) = constant.get(&id).filter(|_| counted.insert(id)) else { continue };
+        seen.push(id);
+        sum += made.own;
+        // Not a number is no work that is known.
+        if !(sum <= limit) {
+            for id in &seen {
+                counted.remove(id);
+            }
+            return None;
         }
+        open.extend(graph.node(id).inputs());
     }
-    let (mut total, mut seen) = (sum, HashSet::new());
-    while let Some(id) = shared.pop().filter(|_| total < least) {
-        if is_computed(&id) && seen.insert(id) {
-            total += work(graph, env, graph.node(id));
-            shared.extend(graph.node(id).inputs());
-        }
-    }
-    // Not a number is no work that is known.
-    (sum <= most && total >= least).then_some((sum, nodes))
+    Some(sum)
 }
 
 /// Operations and bytes of a call, by its row.
@@ -237,7 +246,7 @@ fn work(graph: &Graph, env: &ShapeEnv, node: &Node) -> f64 {
 /// The program that computes the `frontier` from constants.
 fn cut_out(
     program: &ExportedProgram,
-    constant: &HashMap<NodeId, usize>,
+    constant: &HashMap<NodeId, Made>,
     frontier: &[NodeId],
 ) -> Result<ExportedProgram> {
     let mut part = ExportedProgram::new(Graph::new(), Default::default(), program.env.clone());
@@ -332,7 +341,7 @@ pub fn stored_bytes(program: &ExportedProgram) -> usize {
 /// made.
 fn size_of(node: &Node) -> usize {
     let tensors = node.val().map(|v| v.tensors()).unwrap_or_default();
-    let bytes = |t: &&oxport_ir::Fake| {
+    let bytes = |t: &&Fake| {
         let mut sizes = t.sizes.iter().map(|s| usize::try_from(s.as_int()?.max(1)).ok());
         let count = sizes.try_fold(t.dtype.size(), |n, s| n.checked_mul(s?));
         count.unwrap_or(usize::MAX)

@@ -21,8 +21,8 @@ use indexmap::IndexMap;
 use oxport_ir::infer::bind_build;
 use oxport_ir::variants::{arguments_of_variant, functional_variant, out_variant, view_in_place};
 use oxport_ir::{
-    Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, NodeId, NodeKind, Op, Registry,
-    Result, Val,
+    Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, Node, NodeId, NodeKind, Op,
+    Registry, Result, Val,
 };
 use oxport_sym::ShapeEnv;
 use std::collections::{HashMap, HashSet};
@@ -58,10 +58,13 @@ fn functional(
         }
     }
     let most = graph.len().saturating_mul(GROWTH.0).saturating_add(GROWTH.1);
+    let is_view = |node: &Node| node.op().is_some_and(|op| is_alias(graph, env, node, op));
+    let views = graph.nodes().filter(|(_, node)| is_view(node)).map(|(id, _)| id).collect();
     let mut f = Functional {
         graph,
         env,
         registry,
+        views,
         storages: Vec::new(),
         values: HashMap::new(),
         parts: HashMap::new(),
@@ -98,6 +101,9 @@ struct Functional<'a> {
     graph: &'a mut Graph,
     env: &'a mut ShapeEnv,
     registry: &'a Registry,
+    /// Calls whose result shares memory with their first argument, as captured: what is written may come to lie
+    /// otherwise, so that `reshape` would copy where it viewed, or the reverse.
+    views: HashSet<NodeId>,
     storages: Vec<Storage>,
     values: HashMap<NodeId, Value>,
     /// What the elements of lists of views are, by the list.
@@ -131,8 +137,6 @@ impl Functional<'_> {
         if op.is_getitem() {
             return self.element(id);
         }
-        // As captured: what was written since may lie otherwise, so that `reshape` of it would copy instead of view.
-        let mut is_view = is_alias(self.graph, self.env, self.graph.node(id), &op);
         self.refresh_arguments(id)?;
         let node = self.graph.node(id);
         if let Some(mutation) = op.mutation_of(node) {
@@ -143,13 +147,13 @@ impl Functional<'_> {
             let Some(view) = view_in_place(self.registry, &op) else { return self.write(id, &op) };
             let (args, kwargs) = (node.args.clone(), node.kwargs.clone());
             self.graph.set_call(id, view.clone(), args, kwargs);
-            is_view = is_alias(self.graph, self.env, self.graph.node(id), &view);
+            self.views.insert(id);
             op = view;
         }
         if op.def().is_some_and(|d| d.reads_storage) && self.reads_written(id)? {
             return Ok(());
         }
-        if is_view {
+        if self.views.contains(&id) {
             self.alias(id, &op);
         } else {
             self.own(id);

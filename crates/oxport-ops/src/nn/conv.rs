@@ -436,10 +436,10 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
     let numbers = |name: &str| per_dim(&args.named::<Vec<Argument>>(name)?, n, name);
     let dilation = numbers("dilation")?;
     let padding = match padding_name(args)? {
-        Some(form) => {
+        Some("same") => {
             let mut before = vec![0i64; n];
             let mut after = vec![0i64; n];
-            for d in (0..n).filter(|_| form == "same") {
+            for d in 0..n {
                 let kernel = b.fake(w)?.sizes[d + 2].as_int();
                 let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
                     return Err(Error::unsupported("padding by name of a symbolic kernel"));
@@ -454,6 +454,7 @@ fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
             }
             before.into_iter().map(Argument::Int).collect()
         }
+        Some(_) => vec![Argument::Int(0); n],
         None => numbers("padding")?,
     };
     if !batched {
