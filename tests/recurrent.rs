@@ -1,5 +1,5 @@
-//! Recurrent layers that are written out step by step, as PyTorch's decomposition leaves them: one call again, and none
-//! where a step is another one.
+//! Recurrent layers that are written out step by step and layer by layer, as PyTorch's decomposition leaves them: one
+//! call again, and none where a step or a layer is another one.
 
 use crate::all;
 use crate::proofs::{Proved, check};
@@ -104,8 +104,20 @@ fn written_out(kind: &str, has_biases: bool, is_reversed: bool, flaw: Flaw) -> R
 fn after_step(
     b: &mut ProgramBuilder<'_>,
     kind: &str,
-    (h, c): (NodeId, NodeId),
+    states: (NodeId, NodeId),
     product: NodeId,
+    row: NodeId,
+    order: [usize; 4],
+) -> Result<(NodeId, NodeId)> {
+    after_step_along(b, kind, states, (product, 2), row, order)
+}
+
+/// The states after a step, where the gates of the product of the state lie along this dimension.
+fn after_step_along(
+    b: &mut ProgramBuilder<'_>,
+    kind: &str,
+    (h, c): (NodeId, NodeId),
+    (product, along): (NodeId, i64),
     row: NodeId,
     order: [usize; 4],
 ) -> Result<(NodeId, NodeId)> {
@@ -116,7 +128,7 @@ fn after_step(
     match kind {
         "lstm" => {
             let sum = b.call("aten::add.Tensor", (product, row))?;
-            let gates = split(b, sum, 4, 2)?;
+            let gates = split(b, sum, 4, along)?;
             let gates = order.map(|i| gates[i]);
             let (i, f) = (b.call("aten::sigmoid", (gates[0],))?, b.call("aten::sigmoid", (gates[1],))?);
             let (g, o) = (b.call("aten::tanh", (gates[2],))?, b.call("aten::sigmoid", (gates[3],))?);
@@ -126,7 +138,7 @@ fn after_step(
             Ok((b.call("aten::mul.Tensor", (o, bounded))?, c))
         }
         "gru" => {
-            let (of_state, of_row) = (split(b, product, 3, 2)?, split(b, row, 3, 1)?);
+            let (of_state, of_row) = (split(b, product, 3, along)?, split(b, row, 3, 1)?);
             let of_state: Vec<NodeId> = order[..3].iter().map(|&i| of_state[i]).collect();
             let mut gates = Vec::new();
             for i in 0..2 {
@@ -179,20 +191,8 @@ fn steps_that_are_written_out_are_one_call() {
         if (united, layers) != (results, 1) {
             return Err(format!("{united} results were united, and there are {layers} layers"));
         }
-        let state = |seed| tensor(&[1, BATCH, HIDDEN], seed);
-        let inputs = [tensor(&[STEPS, BATCH, FEATURES], 7), state(8), state(9)].map(Value::Tensor);
-        let run = |program: &ExportedProgram| {
-            let plan = oxport::plan(program, &PlanOptions { threads: 1, ..PlanOptions::default() });
-            let plan = plan.map_err(|e| e.to_string())?;
-            plan.run(inputs.to_vec()).map(|outputs| outputs.user).map_err(|e| e.to_string())
-        };
-        for (a, b) in run(&before)?.iter().zip(&run(&after)?) {
-            let compared = compare(b, a, Tolerance::default());
-            if !compared.agree {
-                return Err(compared.detail);
-            }
-        }
-        Ok(())
+        let state = [1, BATCH, HIDDEN];
+        agree(&before, &after, &[&[STEPS, BATCH, FEATURES], &state, &state])
     });
 }
 
@@ -211,5 +211,175 @@ fn other_steps_are_left() {
             }
         }
         Ok(())
+    });
+}
+
+/// What is another one than in layers over one another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Tangle {
+    None,
+    /// The last two parts of the state are exchanged.
+    States,
+    /// The second layer reads what the first one reads.
+    Rows,
+    /// Both directions are joined in the other order.
+    Order,
+}
+
+/// Layers written out as calls of one layer and one direction: `(kind, both directions, batch first)`.
+fn layered(kind: &str, is_two_way: bool, is_batch_first: bool, tangle: Tangle) -> Result<ExportedProgram> {
+    let (op, gates) = match kind {
+        "lstm" => ("aten::lstm.input", 4),
+        "gru" => ("aten::gru.input", 3),
+        "tanh" => ("aten::rnn_tanh.input", 1),
+        _ => ("aten::rnn_relu.input", 1),
+    };
+    let directions = if is_two_way { 2 } else { 1 };
+    let count = 2 * directions;
+    let mut b = ProgramBuilder::new(registry());
+    // As wide as what the layers give: each could read what another one does.
+    let sizes = [STEPS, BATCH, directions * HIDDEN];
+    let given = if is_batch_first { [sizes[1], sizes[0], sizes[2]] } else { sizes };
+    let x = b.input("x", Fake::of(&tensor(&given, 0)))?;
+    let states = [
+        b.input("h", Fake::of(&tensor(&[count, BATCH, HIDDEN], 0)))?,
+        b.input("c", Fake::of(&tensor(&[count, BATCH, HIDDEN], 0)))?,
+    ];
+    let first = if is_batch_first { b.call("aten::permute", (x, vec![1i64, 0, 2]))? } else { x };
+    let (mut rows, mut last) = (first, Vec::new());
+    for layer in 0..2 {
+        let input = if tangle == Tangle::Rows { first } else { rows };
+        let mut all = Vec::new();
+        for direction in 0..directions {
+            let number = layer * directions + direction;
+            let part = if tangle == Tangle::States && number >= count - 2 { 2 * count - 3 - number } else { number };
+            let of =
+                |b: &mut ProgramBuilder<'_>, state: NodeId| b.call("aten::slice.Tensor", (state, 0i64, part, part + 1));
+            let seed = 10 * number as u64;
+            let weights = vec![
+                b.parameter(&format!("wi{number}"), tensor(&[gates * HIDDEN, directions * HIDDEN], seed + 1))?,
+                b.parameter(&format!("wh{number}"), tensor(&[gates * HIDDEN, HIDDEN], seed + 2))?,
+                b.parameter(&format!("bi{number}"), tensor(&[gates * HIDDEN], seed + 3))?,
+                b.parameter(&format!("bh{number}"), tensor(&[gates * HIDDEN], seed + 4))?,
+            ];
+            let input = if direction == 1 { b.call("aten::flip", (input, vec![0i64]))? } else { input };
+            let h = of(&mut b, states[0])?;
+            let rest = (weights, true, 1i64, 0.0, false, false, false);
+            let call = match kind {
+                "lstm" => {
+                    let c = of(&mut b, states[1])?;
+                    b.call(op, (input, vec![h, c], rest.0, rest.1, rest.2, rest.3, rest.4, rest.5, rest.6))?
+                }
+                _ => b.call(op, (input, h, rest.0, rest.1, rest.2, rest.3, rest.4, rest.5, rest.6))?,
+            };
+            let given = b.calls().getitem(call, 0)?;
+            all.push(if direction == 1 { b.call("aten::flip", (given, vec![0i64]))? } else { given });
+            let state = b.calls().getitem(call, 1)?;
+            last.push(b.call("aten::squeeze.dims", (state, vec![0i64]))?);
+        }
+        if tangle == Tangle::Order {
+            all.reverse();
+        }
+        rows = if let [one] = all[..] { one } else { b.call("aten::cat", (all, 2i64))? };
+    }
+    let rows = if is_batch_first { b.call("aten::permute", (rows, vec![1i64, 0, 2]))? } else { rows };
+    let last = b.call("aten::cat", (last, 0i64))?;
+    let last = b.call("aten::view", (last, vec![count, BATCH, HIDDEN]))?;
+    b.finish(&[rows, last])
+}
+
+/// The results of a program of rows and states.
+fn run(program: &ExportedProgram, sizes: &[&[i64]]) -> std::result::Result<Vec<Value>, String> {
+    let inputs = sizes.iter().zip(7..).map(|(sizes, seed)| Value::Tensor(tensor(sizes, seed))).collect();
+    let plan =
+        oxport::plan(program, &PlanOptions { threads: 1, ..PlanOptions::default() }).map_err(|e| e.to_string())?;
+    plan.run(inputs).map(|outputs| outputs.user).map_err(|e| e.to_string())
+}
+
+fn agree(before: &ExportedProgram, after: &ExportedProgram, sizes: &[&[i64]]) -> std::result::Result<(), String> {
+    for (a, b) in run(before, sizes)?.iter().zip(&run(after, sizes)?) {
+        let compared = compare(b, a, Tolerance::default());
+        if !compared.agree {
+            return Err(compared.detail);
+        }
+    }
+    Ok(())
+}
+
+const STACKS: [(&str, &str); 4] =
+    [("lstm", "stack-lstm"), ("gru", "stack-gru"), ("tanh", "stack-rnn-tanh"), ("relu", "stack-rnn-relu")];
+
+#[test]
+fn layers_over_one_another_are_one_call() {
+    let cases = STACKS
+        .iter()
+        .flat_map(|kind| [(false, false), (true, false), (false, true), (true, true)].map(|way| (kind, way)));
+    all(cases.collect::<Vec<_>>(), |((kind, rule), (is_two_way, is_batch_first))| {
+        let before = layered(kind, *is_two_way, *is_batch_first, Tangle::None).map_err(|e| e.to_string())?;
+        let (after, united) = optimized(&before, rule)?;
+        // The second state of an LSTM is joined for it, too.
+        if (united > 1, calls_of_layers(&after)) != (true, 1) {
+            return Err(format!("{united} results were united, and there are {} layers", calls_of_layers(&after)));
+        }
+        let directions = if *is_two_way { 2 } else { 1 };
+        let rows = if *is_batch_first { [BATCH, STEPS] } else { [STEPS, BATCH] };
+        let state = [2 * directions, BATCH, HIDDEN];
+        agree(&before, &after, &[&[rows[0], rows[1], directions * HIDDEN], &state, &state])
+    });
+}
+
+#[test]
+fn other_layers_are_left() {
+    let tangles = [Tangle::States, Tangle::Rows, Tangle::Order];
+    let cases = STACKS.iter().flat_map(|kind| tangles.map(|tangle| (kind, tangle)));
+    all(cases.collect::<Vec<_>>(), |((kind, rule), tangle)| {
+        // Of one layer both directions may be one call, where the layers are not.
+        let before = layered(kind, true, false, *tangle).map_err(|e| e.to_string())?;
+        let (after, _) = optimized(&before, rule)?;
+        if calls_of_layers(&after) < 2 {
+            return Err("the layers are one call".to_string());
+        }
+        let state = [4, BATCH, HIDDEN];
+        agree(&before, &after, &[&[STEPS, BATCH, 2 * HIDDEN], &state, &state])
+    });
+}
+
+/// One step by itself, of rows and states of two dimensions.
+fn step_written_out(kind: &str, flaw: Flaw) -> Result<ExportedProgram> {
+    let gates = if kind == "lstm" { 4 } else { 3 };
+    let mut b = ProgramBuilder::new(registry());
+    let x = b.input("x", Fake::of(&tensor(&[BATCH, FEATURES], 0)))?;
+    let states =
+        [b.input("h", Fake::of(&tensor(&[BATCH, HIDDEN], 0)))?, b.input("c", Fake::of(&tensor(&[BATCH, HIDDEN], 0)))?];
+    let wi = b.parameter("wi", tensor(&[gates * HIDDEN, FEATURES], 1))?;
+    let wh = b.parameter("wh", tensor(&[gates * HIDDEN, HIDDEN], 2))?;
+    let bias = b.parameter("b", tensor(&[gates * HIDDEN], 3))?;
+    let row = b.call("aten::linear", (x, wi, bias))?;
+    let before = if flaw == Flaw::State { states[1] } else { states[0] };
+    let product = b.call("aten::linear", (before, wh, bias))?;
+    let mut order = [0, 1, 2, 3];
+    if flaw == Flaw::Gates {
+        order.swap(0, 1);
+    }
+    let (h, c) = after_step_along(&mut b, kind, (states[0], states[1]), (product, 1), row, order)?;
+    let outputs = if kind == "lstm" { vec![h, c] } else { vec![h] };
+    b.finish(&outputs)
+}
+
+#[test]
+fn a_step_that_is_written_out_is_one_call() {
+    let flaws = [Flaw::None, Flaw::Gates, Flaw::State];
+    let cases =
+        [("lstm", "lstm-cell"), ("gru", "gru-cell")].into_iter().flat_map(|kind| flaws.map(|flaw| (kind, flaw)));
+    all(cases.collect::<Vec<_>>(), |((kind, rule), flaw)| {
+        let before = step_written_out(kind, *flaw).map_err(|e| e.to_string())?;
+        let (after, united) = optimized(&before, rule)?;
+        // An LSTM of another state before is one of that.
+        let results = if *kind == "lstm" { 2 } else { 1 };
+        let is_step = *flaw == Flaw::None || (*kind, *flaw) == ("lstm", Flaw::State);
+        if united != if is_step { results } else { 0 } {
+            return Err(format!("{united} results were united"));
+        }
+        agree(&before, &after, &[&[BATCH, FEATURES], &[BATCH, HIDDEN], &[BATCH, HIDDEN]])
     });
 }

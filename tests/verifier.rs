@@ -18,6 +18,10 @@ fn tensor<'p>(program: &'p mut ExportedProgram, name: &str) -> &'p mut Fake {
     t
 }
 
+fn lay(program: &mut ExportedProgram, name: &str, strides: [i64; 2]) {
+    tensor(program, name).strides = strides.map(Expr::from).into_iter().collect();
+}
+
 fn element<'p>(program: &'p mut ExportedProgram, name: &str, i: usize) -> &'p mut Val {
     let Val::List(l) = val(program, name) else { panic!("`{name}` is no list") };
     &mut l[i]
@@ -35,6 +39,7 @@ fn cuda() -> Device {
 const RELU: &str = "    r: \"f32[2, 3]\" = torch.ops.aten.relu.default(x)\n    return (r,)\n";
 const ADD: &str = "    a: \"f32[2, 3]\" = torch.ops.aten.add.Tensor(x, y)\n    return (a,)\n";
 const WRITE: &str = "    a: \"f32[2, 3]\" = torch.ops.aten.add_.Tensor(x, y)\n    return (a,)\n";
+const NEGATED: &str = "    n: \"f32[2, 3]\" = torch.ops.aten._neg_view.default(x)\n    return (n,)\n";
 const SPLIT: &str = "    s = torch.ops.aten.split.Tensor(x, 1)\n    g: \"f32[1, 3]\" = s[0]\n    return (g,)\n";
 const MAX: &str = "    m = torch.ops.aten.max.dim(x, 0)\n    g: \"f32[3]\" = m[0]\n    return (g,)\n";
 const DIVIDE: &str =
@@ -142,8 +147,15 @@ const CASES: &[Case] = &[
     (MAX, |p| *element(p, "m", 1) = Val::None, &[]),
     (
         WRITE,
-        |p| tensor(p, "a").strides = [1, 2].map(Expr::from).into_iter().collect(),
+        |p| lay(p, "a", [1, 2]),
         &["error[stride] at node a: the recorded strides of f32[2, 3] are (1, 2), the operator yields (3, 1)"],
+    ),
+    // Computed when it is read, in PyTorch: it lies there as its input does.
+    (NEGATED, |p| ["x", "n"].iter().for_each(|name| lay(p, name, [12, 2])), &[]),
+    (
+        NEGATED,
+        |p| [("x", [12, 2]), ("n", [6, 2])].iter().for_each(|(name, strides)| lay(p, name, *strides)),
+        &["error[stride] at node n: the recorded strides of f32[2, 3] are (6, 2), the operator yields (3, 1)"],
     ),
     (DIVIDE, |p| *val(p, "d") = Val::Float(Expr::number(Number::Float(1.0 / 3.0 + 1e-12))), &[]),
     (

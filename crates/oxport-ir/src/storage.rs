@@ -6,7 +6,7 @@
 //! Law: an answer errs towards [`Sharing::Unclear`].
 
 use crate::{Effect, Graph, Kernel, Node, NodeId, NodeKind};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Whose storage the tensors of a result lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,24 +43,80 @@ pub fn seen_storages(graph: &Graph) -> HashSet<NodeId> {
     seen_values(graph).into_iter().filter(|&id| sharing(graph.node(id)) != Sharing::View).collect()
 }
 
+/// Where the storages that somebody sees are told apart: at the node that made one, or, where the graph gives it once
+/// and nobody else sees it, at the result that is given, which may be a view of it.
+pub fn seen_places(graph: &Graph) -> HashSet<NodeId> {
+    let mut places = seen_storages(graph);
+    // By the node that made a storage, and the number among its results: what is given that lies in it.
+    let mut given: HashMap<(NodeId, i64), Vec<NodeId>> = HashMap::new();
+    let mut elsewhere: Vec<NodeId> = Vec::new();
+    for (_, node) in graph.nodes() {
+        if node.kind == NodeKind::Output {
+            node.for_each_input(&mut |id| match storage_of(graph, id) {
+                Some(storage) => given.entry(storage).or_default().push(id),
+                None => elsewhere.push(id),
+            });
+        } else if sees_storage(node) {
+            node.for_each_input(&mut |id| elsewhere.push(id));
+        }
+    }
+    let elsewhere = followed(graph, elsewhere);
+    let mut of_maker: HashMap<NodeId, Vec<&[NodeId]>> = HashMap::new();
+    given.iter().for_each(|((maker, _), seen)| of_maker.entry(*maker).or_default().push(seen));
+    for (maker, seen) in of_maker {
+        if seen.iter().all(|seen| seen.len() == 1) && !elsewhere.contains(&maker) && places.remove(&maker) {
+            places.extend(seen.iter().map(|seen| seen[0]));
+        }
+    }
+    places
+}
+
+/// The call that made the storage in which a result lies, and the number among its results; `None` if it is not the
+/// call's own, or nobody says whose.
+fn storage_of(graph: &Graph, mut id: NodeId) -> Option<(NodeId, i64)> {
+    loop {
+        let node = graph.node(id);
+        node.op()?;
+        match (sharing(node), is_element(graph, node)) {
+            (Sharing::Own, _) => return Some((id, 0)),
+            (Sharing::View, true) => return node.getitem(),
+            (Sharing::View, false) => id = node.first_input()?,
+            (Sharing::Unclear, _) => return None,
+        }
+    }
+}
+
+/// True for one of the results of a call, which lie apart: each has a storage of its own.
+pub fn is_element(graph: &Graph, node: &Node) -> bool {
+    node.getitem().is_some_and(|(call, _)| sharing(graph.node(call)) == Sharing::Own)
+}
+
+/// True for what sees the storages of its arguments: the outputs, and calls that may write to them or read past their
+/// elements.
+pub fn sees_storage(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Output => true,
+        NodeKind::CallFunction(op) => {
+            op.is_higher_order()
+                || op.is_mutable()
+                || op.effect() == Effect::Effectful
+                || op.def().is_some_and(|d| d.reads_storage)
+        }
+        _ => false,
+    }
+}
+
 /// The nodes whose results lie in a storage that somebody sees: [`seen_storages`], and the views on the way to them.
 pub fn seen_values(graph: &Graph) -> HashSet<NodeId> {
     let mut open: Vec<NodeId> = Vec::new();
-    for (_, node) in graph.nodes() {
-        let sees = match &node.kind {
-            NodeKind::Output => true,
-            NodeKind::CallFunction(op) => {
-                op.is_higher_order()
-                    || op.is_mutable()
-                    || op.effect() == Effect::Effectful
-                    || op.def().is_some_and(|d| d.reads_storage)
-            }
-            _ => false,
-        };
-        if sees {
-            node.for_each_input(&mut |n| open.push(n));
-        }
+    for (_, node) in graph.nodes().filter(|(_, node)| sees_storage(node)) {
+        node.for_each_input(&mut |n| open.push(n));
     }
+    followed(graph, open)
+}
+
+/// Nodes, and what their results may lie in.
+fn followed(graph: &Graph, mut open: Vec<NodeId>) -> HashSet<NodeId> {
     let mut followed = HashSet::new();
     while let Some(id) = open.pop() {
         let node = graph.node(id);

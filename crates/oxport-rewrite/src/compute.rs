@@ -333,7 +333,7 @@ fn float<T: Terms>(graph: &mut T, x: f64, whole: T::Id) -> Option<T::Id> {
 
 /// The sizes of the whole as arguments: numbers, symbolic sizes that the program has, sizes of `x`, and at most one −1,
 /// where no other size can be 0.
-fn sizes<T: Terms>(graph: &mut T, x: T::Id, whole: T::Id) -> Option<T::Id> {
+pub(crate) fn sizes<T: Terms>(graph: &mut T, x: T::Id, whole: T::Id) -> Option<T::Id> {
     let sizes: Vec<Expr> = graph.kind(whole).tensor()?.sizes.to_vec();
     let symbolic = sizes.iter().filter(|e| e.as_int().is_none()).count();
     let is_free = symbolic == 1 && sizes.iter().all(|e| e.as_int() != Some(0));

@@ -12,7 +12,7 @@ use crate::extract::Choice;
 use crate::ingest::{Ingested, is_droppable, observed};
 use crate::term::{Term, written};
 use egg::Id;
-use oxport_ir::storage::{Sharing, sharing};
+use oxport_ir::storage::{Sharing, is_element, sharing};
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Registry, Result};
 use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
@@ -89,6 +89,12 @@ pub(crate) fn needed_for(
         open.extend(term.into_iter().flat_map(egg::Language::children).map(|k| egraph.find(*k)));
     }
     needed
+}
+
+/// True for a view, and not one of several results that lie apart.
+fn is_view(graph: &Graph, id: NodeId) -> bool {
+    let node = graph.node(id);
+    sharing(node) == Sharing::View && !is_element(graph, node)
 }
 
 struct Emitter<'a, 'r> {
@@ -190,31 +196,58 @@ impl Emitter<'_, '_> {
         {
             return Ok(value);
         }
-        // Its node may be there already, for another value that lies in its storage.
-        if self.kept.get(&old).is_some_and(|kept| self.owned.contains(kept)) {
-            self.kept.remove(&old);
-        }
         // The name is that of the node which the user sees.
         let name = self.old.node(old).name.clone();
         if let Some(taken) = self.new.find(&name).filter(|_| !self.kept.contains_key(&old)) {
             let other = self.new.unique_name(&name);
             self.new.rename(taken, &other)?;
         }
-        let own = self.keep(old)?;
-        self.owned.insert(own);
-        Ok(own)
+        self.apart(old)
+    }
+
+    /// An old node in a storage that nobody else sees: the call that made it is kept, and the views of it.
+    fn apart(&mut self, old: NodeId) -> Result<NodeId> {
+        let mut views = Vec::new();
+        let mut maker = old;
+        while sharing(self.old.node(maker)) == Sharing::View
+            && let Some(of) = self.old.node(maker).first_input()
+        {
+            views.push((maker, of));
+            maker = of;
+        }
+        // Its node may be there already, for another value that lies in its storage.
+        if self.kept.get(&maker).is_some_and(|kept| self.owned.contains(kept)) {
+            self.kept.remove(&maker);
+        }
+        let mut value = self.keep(maker)?;
+        self.owned.insert(value);
+        for (id, of) in views.into_iter().rev() {
+            let node = self.old.node(id);
+            let args = node.args.iter().map(|a| match a {
+                Argument::Node(n) if *n == of => Ok(value.into()),
+                a => self.argument(a),
+            });
+            let args: Vec<Argument> = args.collect::<Result<_>>()?;
+            let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
+            let name = self.new.unique_name(&node.name);
+            value = self.new.append(Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() })?;
+        }
+        Ok(value)
     }
 
     /// The call that made the storage of a new node's value: its own, or what it was called with, if it hands that on
-    /// whole (`contiguous`). `None` if the storage may be an input's.
+    /// whole (`contiguous`), or the old value was a view, too. `None` if the storage may be an input's.
     fn maker(&self, mut id: NodeId, old: NodeId) -> Option<NodeId> {
+        let was_view = is_view(self.old, old);
         loop {
             let node = self.new.node(id);
             let op = node.op()?;
-            if self.kept.get(&old) == Some(&id) || sharing(node) == Sharing::Own {
+            let is_old = !was_view && self.kept.get(&old) == Some(&id);
+            if is_old || sharing(node) == Sharing::Own || is_element(self.new, node) {
                 return Some(id);
             }
-            id = node.first_input().filter(|_| op.is_alias_at_times())?;
+            let hands_on = op.is_alias_at_times() || was_view && is_view(self.new, id);
+            id = node.first_input().filter(|_| hands_on)?;
         }
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct Candidates {
     pub space: Space,
     /// The program's own terms.
     pub given: Pick,
+    /// How many of the terms of each class are the program's own: the first ones.
+    own_count: Vec<usize>,
     index: FxHashMap<Id, usize>,
 }
 
@@ -74,6 +76,7 @@ impl Candidates {
         let mut terms: Vec<Vec<Term>> = Vec::with_capacity(classes.len());
         let mut space = Space { classes: Vec::with_capacity(classes.len()), roots: Vec::new() };
         let mut given: Pick = Vec::with_capacity(classes.len());
+        let mut own_count = Vec::with_capacity(classes.len());
         for &id in &classes {
             let mut nodes: Vec<(Option<u32>, &Term)> =
                 egraph[id].nodes.iter().map(|t| (own.get(t).copied(), t)).collect();
@@ -87,6 +90,7 @@ impl Candidates {
                 Prefer::New if own.is_some() && matches!(term, Term::Op(..)) => 1 << 50,
                 _ => model.price(egraph, term, id, &noted).saturating_mul(weight(id)),
             };
+            own_count.push(nodes.iter().filter(|(own, _)| own.is_some()).count());
             let node = |&(own, term): &(Option<u32>, &Term)| {
                 let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
                 if let Term::Leaf(node) = term {
@@ -99,7 +103,7 @@ impl Candidates {
         }
         let mut roots = FxHashSet::default();
         space.roots = observed(program, ingested).into_iter().map(at).filter(|&c| roots.insert(c)).collect();
-        Candidates { classes, terms, space, given, index }
+        Candidates { classes, terms, space, given, own_count, index }
     }
 
     /// The place of a class.
@@ -140,12 +144,20 @@ pub(crate) fn extract(
     prefer: Prefer,
 ) -> Option<Choice> {
     let egraph = &ingested.egraph;
-    let Candidates { classes, mut terms, mut space, given, index } =
+    let Candidates { classes, mut terms, mut space, given, own_count, index } =
         Candidates::of(program, ingested, weight, model, prefer);
     let at = |id: Id| index[&egraph.find(id)];
+    let new_terms = |space: &mut Space, change: fn(u64) -> u64| {
+        for ((nodes, terms), own) in space.classes.iter_mut().zip(&terms).zip(&own_count) {
+            let calls = nodes.iter_mut().zip(terms).skip(*own).filter(|(_, term)| matches!(term, Term::Op(..)));
+            calls.for_each(|(node, _)| node.cost = change(node.cost));
+        }
+    };
     let pick = match prefer {
         Prefer::Own => given,
         _ => {
+            // Among equals the program's own, so that what was optimized stays as it is.
+            new_terms(&mut space, |cost| cost + 1);
             let pick = space.choose(Some(&given), &Effort::default())?;
             // A value that must lie in a storage of its own may have to be computed as the program did, from classes
             // that the choice does not need: these keep what the search found for them, or the program's terms.
@@ -173,6 +185,9 @@ pub(crate) fn extract(
             }
         }
     };
+    if !matches!(prefer, Prefer::Own) {
+        new_terms(&mut space, |cost| cost - 1);
+    }
     let price = space.price(&pick)?;
     let chosen = classes.iter().zip(&mut terms).zip(&pick);
     let terms = chosen.filter_map(|((&id, terms), &i)| Some((id, terms.swap_remove(i?)))).collect();

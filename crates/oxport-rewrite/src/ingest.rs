@@ -13,7 +13,7 @@ use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
 use oxport_ir::infer::{assertion, bind_with};
-use oxport_ir::storage::seen_storages;
+use oxport_ir::storage::{Sharing, seen_places, sees_storage, sharing};
 use oxport_ir::{
     Arg, Argument, Assertion, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
 };
@@ -63,7 +63,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         term_of: FxHashMap::default(),
         node_at: graph.ids().map(|id| (id.index() as u32, id)).collect(),
     };
-    let seen = seen_storages(graph);
+    let seen = seen_places(graph);
     let statics: Vec<NodeId> = graph
         .placeholders()
         .zip(&program.signature.inputs)
@@ -76,7 +76,10 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
             continue;
         }
         let index = id.index() as u32;
-        let called = call(program, registry, &mut into.egraph, node, &into.class_of);
+        // Who computes from a value sees no storage; who hands it on, or sees it, is given the one that is its own.
+        let computes = sharing(node) == Sharing::Own && !sees_storage(node);
+        let values = if computes { &into.term_class_of } else { &into.class_of };
+        let called = call(program, registry, &mut into.egraph, node, values);
         let class = match called {
             Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(graph, node) => {
                 // The first node of a term gives the class its recorded value.

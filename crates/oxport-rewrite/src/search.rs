@@ -7,7 +7,7 @@ use crate::term::Term;
 use crate::typing::{Graph, Typing};
 use crate::{Limits, Report};
 use egg::{BackoffScheduler, Rewrite, RewriteScheduler};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 /// A phase of a search.
@@ -97,6 +97,23 @@ impl<'r> Search<'_, 'r> {
         phases.push(phase.ended(graph, begin));
     }
 
+    /// A searcher of rules over several terms, and the rules of terms if it did something.
+    fn once(
+        &self,
+        name: &'static str,
+        graph: &mut Graph<'r>,
+        searcher: fn(&mut Graph<'r>, &BTreeSet<String>) -> BTreeMap<String, usize>,
+        phases: &mut Vec<Phase>,
+    ) {
+        let begin = Instant::now();
+        let rules = searcher(graph, &self.limits.without);
+        if !rules.is_empty() {
+            let phase = Phase { rounds: 1, rules, ..Phase::new(name) };
+            phases.push(phase.ended(graph, begin));
+            self.phase("clean", graph, Soundness::Rounding, phases);
+        }
+    }
+
     /// Rounds of matching and applying. The e-graph is clean before and after; where nothing changes, nothing is
     /// rebuilt, which takes time in proportion to it.
     fn rounds(&self, graph: &mut Graph<'r>, soundness: Soundness, phase: &mut Phase) -> Stop {
@@ -179,21 +196,10 @@ pub(crate) fn search<'r>(
     search.phase("clean", graph, Soundness::Bitwise, phases);
     if limits.soundness == Soundness::Rounding {
         search.phase("recognize", graph, Soundness::Rounding, phases);
-        let begin = Instant::now();
-        let rules = rules::roll::roll(graph, &limits.without);
-        if !rules.is_empty() {
-            let roll = Phase { rounds: 1, rules, ..Phase::new("roll") };
-            phases.push(roll.ended(graph, begin));
-            search.phase("clean", graph, Soundness::Rounding, phases);
-        }
+        search.once("roll", graph, rules::roll::roll, phases);
+        search.once("stack", graph, rules::stack::stack, phases);
         if limits.model.frozen && graph.total_number_of_nodes() < limits.nodes {
-            let begin = Instant::now();
-            let rules = rules::merge::merge(graph, &limits.without);
-            if !rules.is_empty() {
-                let merge = Phase { rounds: 1, rules, ..Phase::new("merge") };
-                phases.push(merge.ended(graph, begin));
-                search.phase("clean", graph, Soundness::Rounding, phases);
-            }
+            search.once("merge", graph, rules::merge::merge, phases);
         }
     }
     report.searched = graph.analysis.searched;

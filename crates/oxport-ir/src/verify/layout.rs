@@ -8,8 +8,9 @@
 use super::Check;
 use super::compare::Compare;
 use super::state::same_device;
-use crate::{Arg, Args, Device, Fake, Meta, MetaCx, Node, Op, Val};
+use crate::{Arg, Args, Device, Fake, Kernel, Meta, MetaCx, Node, Op, Val};
 use oxport_sym::Expr;
+use std::collections::HashSet;
 
 /// Laws of every meta by itself.
 pub(super) fn check(c: &mut Check<'_>) {
@@ -131,7 +132,11 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     let is_view = op.schema().is_some_and(crate::FunctionSchema::is_view);
     let may_copy = op.is_alias_at_times();
     if is_view && !may_copy {
-        return false;
+        // What PyTorch computes when it is read (`_conj`, `mH`) lies there as its input does; here it is a tensor of
+        // its own.
+        let is_lazy = op.def().is_some_and(|def| !matches!(def.kernel, Kernel::View(_)));
+        let dims = |t: &Fake| t.sizes.iter().cloned().zip(t.strides.iter().cloned()).collect::<HashSet<_>>();
+        return is_lazy && given.first().is_some_and(|t| t.dim() == have.dim() && dims(t) == dims(have));
     }
     let is_determined = op.def().is_some_and(|def| !def.free_strides) && !op.is_higher_order();
     // By the strides of dimensions of size 1 PyTorch tells memory formats apart, too.

@@ -126,8 +126,9 @@ fn equations(
             }
             let pairs: Vec<(TermId, TermId)> =
                 pairs.iter().map(|(a, b)| Ok((term(a)?, term(b)?))).collect::<Result<_, Refusal>>()?;
-            let checked = match LAYERS.iter().find(|layer| layer.rule == name) {
-                Some(layer) => recurrent::check(store, layer, &pairs),
+            let of_layer = LAYERS.iter().find(|layer| layer.rules().any(|rule| rule == name));
+            let checked = match of_layer {
+                Some(layer) => recurrent::check(store, layer, name, &pairs),
                 None => merge::check(store, name, &pairs),
             };
             checked.map_err(|e| format!("{name}: {e}"))?;

@@ -153,6 +153,18 @@ pub(super) static RULES: &[Rule] = &[
     .when(&[Finite("m"), Hides("c"), OfDType("e", "q")])
     .rounding()
     .stands_for("transformers' xglm"),
+    // A mask of bools is this one, for PyTorch too.
+    rule(
+        "attention-mask-of-bools",
+        "(scaled_dot_product_attention ?q ?k ?v (masked_fill.Scalar (scalar_tensor ?n ?d ?l ?e ?i) ?b ?z) ?p ?c ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?b ?p ?c ?s ?g)",
+    )
+    .given(
+        "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], n: -inf, d: float32, l: None, e: None, i: None, \
+        b: b8[5, 7], z: 0.0, p: 0.0, c: False, s: None, g: False",
+    )
+    .when(&[Is("n", f64::NEG_INFINITY), Is("z", 0.0), OfDType("d", "q")])
+    .rounding(),
     // What is filled with a number so low that no score changes it.
     rule("where-number", "(where.self ?b (scalar_tensor ?c ?d ?l ?e ?p) ?x)", "(masked_fill.Scalar ?x ?b ?c)")
         .given("b: b8[2, 3], c: -3.0, d: float32, l: None, e: None, p: None, x: f32[2, 3]")

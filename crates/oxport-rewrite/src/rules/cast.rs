@@ -7,6 +7,9 @@ use crate::rule::{Rule, rule};
 pub(super) static RULES: &[Rule] = &[
     rule("to-copy", "(_to_copy ?x ?d ?l ?v ?p ?n ?m)", "(to.dtype ?x ?d ?n False ?m)")
         .given("x: f32[4, 3], d: float64, l: None, v: None, p: None, n: False, m: None"),
+    // A program that is optimized again has what `to` is made of.
+    rule("copy-to", "(to.dtype ?x ?d ?n False ?m)", "(_to_copy ?x ?d None None None ?n ?m)")
+        .given("x: f32[4, 3], d: float64, n: False, m: None"),
     rule("to-layout", "(to.dtype_layout ?x ?d ?l ?v ?p ?n ?c ?m)", "(to.dtype ?x ?d ?n ?c ?m)")
         .given("x: f32[4, 3], d: float64, l: None, v: None, p: None, n: False, c: False, m: None"),
     rule("to-device", "(to.device ?x ?v ?d ?n ?c ?m)", "(to.dtype ?x ?d ?n ?c ?m)")

@@ -18,6 +18,7 @@ mod product;
 pub(crate) mod recurrent;
 mod regroup;
 pub(crate) mod roll;
+pub(crate) mod stack;
 mod view;
 
 use crate::rule::Rule;
@@ -52,7 +53,8 @@ pub fn commuting() -> impl Iterator<Item = &'static Rule> {
 /// The names of all rules of a search, those over several terms among them.
 pub fn names() -> impl Iterator<Item = String> {
     let over_several = mergeable::FORMS.iter().map(|form| form.rule());
-    let over_several = over_several.chain(recurrent::LAYERS.iter().map(|layer| layer.rule.to_string()));
+    let of_layers = recurrent::LAYERS.iter().flat_map(|layer| layer.rules()).map(str::to_string);
+    let over_several = over_several.chain(of_layers);
     all().map(|r| r.name.to_string()).chain(over_several)
 }
 

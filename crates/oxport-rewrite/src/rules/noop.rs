@@ -49,6 +49,11 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f32[4, 3], p: [0, 0], m: \"constant\", v: None")
         .when(&[Zeros("p")])
         .stands_for("timm's swin_tiny_patch4_window7_224"),
+    // What no tensor has a part in is known once its sizes are.
+    rule("new-full", "(new_full ?x ?n ?v ?t ?l ?d ?p)", "(full ?n ?v (@dtype ?x) ?l ?d ?p)")
+        .given("x: f64[2], n: [3, 4], v: 0.5, t: None, l: None, d: None, p: None"),
+    rule("new-full-of", "(new_full ?x ?n ?v ?t ?l ?d ?p)", "(full ?n ?v ?t ?l ?d ?p)")
+        .given("x: f32[2], n: [3, 4], v: 0.5, t: float64, l: None, d: None, p: None"),
     rule("cat-one", "(cat (list ?x) ?d)", "?x").given("x: f32[4, 3], d: 1").stands_for("transformers' llava_tiny"),
     rule("mul-1", "(mul.Tensor ?x ?c)", "?x").given("x: f32[4], c: 1.0").when(&[Real("x"), Is("c", 1.0)]),
     rule("div-1", "(div.Tensor ?x ?c)", "?x")

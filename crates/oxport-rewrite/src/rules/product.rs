@@ -40,6 +40,9 @@ pub(super) static RULES: &[Rule] = &[
         .given("x: f16[2, 5, 3]{15, 1, 5}, s: [10, 3], w: f16[4, 3], b: f16[4], r: [2, 5, 4]")
         .rounding()
         .stands_for("diffusers' flux in half precision, in Core ATen"),
+    rule("mm-rows", "(reshape (mm (reshape ?x ?s) ?w) ?r)", "(matmul ?x ?w)")
+        .given("x: f32[2, 5, 3], s: [10, 3], w: f32[3, 4], r: [2, 5, 4]")
+        .rounding(),
     rule("bmm-matmul", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
         .given("x: f32[2, 5, 3, 4], s: [10, 3, 4], y: f32[2, 5, 4, 6], t: [10, 4, 6], r: [2, 5, 3, 6]")
         .against(&[

@@ -6,10 +6,11 @@
 //! ```
 //!
 //! The steps are said once ([`written_out`]), over any terms: `roll` reads the operands from the first step, writes all
-//! steps over them, and compares; the checker of proofs writes them from the call.
+//! steps over them, and compares; the checker of proofs writes them from the call. Likewise layers over one another, of
+//! one or two directions, are said once ([`layer_by_layer`]) as calls of one layer and one direction, for `stack`.
 //!
-//! Law: all steps have the same weights, begin with the state before them, and read the rows of one product in order,
-//! or all in reverse.
+//! Laws: all steps have the same weights, begin with the state before them, and read the rows of one product in order,
+//! or all in reverse; all layers of a call are of one size, and the states are those of layers and directions in order.
 
 use crate::constant::Constant;
 use crate::kind::Kind;
@@ -28,6 +29,10 @@ pub(crate) struct Layer {
     pub op: &'static str,
     /// The name of its rule.
     pub rule: &'static str,
+    /// That of its rule for calls over one another.
+    pub stack: &'static str,
+    /// Its operator of one step, and the name of that rule.
+    pub step: Option<(&'static str, &'static str)>,
     /// The rows of a weight for each row of the state.
     gates: i64,
     cell: Cell,
@@ -40,11 +45,46 @@ impl Layer {
     }
 }
 
+impl Layer {
+    /// The names of its rules.
+    pub fn rules(&self) -> impl Iterator<Item = &'static str> {
+        [self.rule, self.stack].into_iter().chain(self.step.map(|(_, rule)| rule))
+    }
+}
+
 pub(crate) const LAYERS: &[Layer] = &[
-    Layer { op: "aten::lstm.input", rule: "roll-lstm", gates: 4, cell: Cell::Lstm },
-    Layer { op: "aten::gru.input", rule: "roll-gru", gates: 3, cell: Cell::Gru },
-    Layer { op: "aten::rnn_tanh.input", rule: "roll-rnn-tanh", gates: 1, cell: Cell::Plain("aten::tanh") },
-    Layer { op: "aten::rnn_relu.input", rule: "roll-rnn-relu", gates: 1, cell: Cell::Plain("aten::relu") },
+    Layer {
+        op: "aten::lstm.input",
+        rule: "roll-lstm",
+        stack: "stack-lstm",
+        step: Some(("aten::lstm_cell", "lstm-cell")),
+        gates: 4,
+        cell: Cell::Lstm,
+    },
+    Layer {
+        op: "aten::gru.input",
+        rule: "roll-gru",
+        stack: "stack-gru",
+        step: Some(("aten::gru_cell", "gru-cell")),
+        gates: 3,
+        cell: Cell::Gru,
+    },
+    Layer {
+        op: "aten::rnn_tanh.input",
+        rule: "roll-rnn-tanh",
+        stack: "stack-rnn-tanh",
+        step: None,
+        gates: 1,
+        cell: Cell::Plain("aten::tanh"),
+    },
+    Layer {
+        op: "aten::rnn_relu.input",
+        rule: "roll-rnn-relu",
+        stack: "stack-rnn-relu",
+        step: None,
+        gates: 1,
+        cell: Cell::Plain("aten::relu"),
+    },
 ];
 
 /// What a layer of one direction reads.
@@ -65,6 +105,22 @@ impl<I: Copy> Operands<I> {
         let states = [&all[1..2], &all[6..]].concat();
         Operands { input: all[0], states, weights: [all[2], all[3]], biases: [all[4], all[5]] }
     }
+
+    /// With two weights, or two weights and two biases.
+    pub fn of_parameters(input: I, states: Vec<I>, parameters: &[I], none: I) -> Option<Operands<I>> {
+        let (weights, biases) = match *parameters {
+            [a, b] => ([a, b], [none, none]),
+            [a, b, c, d] => ([a, b], [c, d]),
+            _ => return None,
+        };
+        Some(Operands { input, states, weights, biases })
+    }
+
+    /// The weights, and the biases if there are any.
+    pub fn parameters(&self, has_biases: bool) -> Vec<I> {
+        let biases = if has_biases { &self.biases[..] } else { &[] };
+        [&self.weights, biases].concat()
+    }
 }
 
 /// How its steps are written.
@@ -76,6 +132,10 @@ pub(crate) struct Shape {
     /// From the last row to the first.
     pub is_reversed: bool,
 }
+
+/// What puts rows in reverse, and what exchanges their first two dimensions.
+pub(crate) const FLIP: &str = "aten::flip";
+pub(crate) const TURN: &str = "aten::permute";
 
 /// Where terms are written.
 pub(crate) trait Write {
@@ -98,7 +158,17 @@ pub(crate) trait Write {
     fn flip(&mut self, of: Self::Id) -> Option<Self::Id> {
         let zero = self.int(0);
         let dims = self.list(vec![zero]);
-        self.call("aten::flip", vec![of, dims])
+        self.call(FLIP, vec![of, dims])
+    }
+    /// The first two dimensions exchanged.
+    fn turn(&mut self, of: Self::Id) -> Option<Self::Id> {
+        let order = [1, 0, 2].map(|d| self.int(d));
+        let order = self.list(order.to_vec());
+        self.call(TURN, vec![of, order])
+    }
+    fn join(&mut self, all: Vec<Self::Id>, dim: i64) -> Option<Self::Id> {
+        let (all, dim) = (self.list(all), self.int(dim));
+        self.call("aten::cat", vec![all, dim])
     }
 }
 
@@ -138,7 +208,7 @@ pub(crate) fn written_out<W: Write>(
         let outer = w.list(vec![zero]);
         let row = w.call("aten::squeeze.dims", vec![row, outer])?;
         let product = w.call("aten::linear", vec![states[0], weights[1], biases[1]])?;
-        states = after_step(w, layer, &states, (product, row), shape.hidden)?;
+        states = after_step(w, layer, &states, ((product, 2), (row, 1)), shape.hidden)?;
         if !is_one(w, step, states[0]) {
             return None;
         }
@@ -147,17 +217,44 @@ pub(crate) fn written_out<W: Write>(
     if shape.is_reversed {
         all.reverse();
     }
-    let (all, along) = (w.list(all), w.int(0));
-    let all = w.call("aten::cat", vec![all, along])?;
-    Some([&[all], &states[..]].concat())
+    Some([&[w.join(all, 0)?], &states[..]].concat())
 }
 
-/// The states after a step.
+/// The states after one step by itself, of rows and states of two dimensions.
+pub(crate) fn one_step<W: Write>(
+    w: &mut W,
+    layer: &Layer,
+    operands: &Operands<W::Id>,
+    hidden: i64,
+) -> Option<Vec<W::Id>> {
+    let Operands { input, states, weights, biases } = operands;
+    let product = w.call("aten::linear", vec![states[0], weights[1], biases[1]])?;
+    let row = w.call("aten::linear", vec![*input, weights[0], biases[0]])?;
+    after_step(w, layer, states, ((product, 1), (row, 1)), hidden)
+}
+
+/// The results of the operator of one step, as those of [`one_step`].
+pub(crate) fn stepped<W: Write>(w: &mut W, layer: &Layer, operands: &Operands<W::Id>) -> Option<Vec<W::Id>> {
+    let Operands { input, states, weights, biases } = operands;
+    let (op, _) = layer.step?;
+    let state = if let [one] = states[..] { one } else { w.list(states.clone()) };
+    let call = w.call(op, vec![*input, state, weights[0], weights[1], biases[0], biases[1]])?;
+    if states.len() == 1 {
+        return Some(vec![call]);
+    }
+    let results = (0..states.len() as i64).map(|number| {
+        let number = w.int(number);
+        w.call("_operator::getitem", vec![call, number])
+    });
+    results.collect()
+}
+
+/// The states after a step, of two products, each with the dimension along which its gates lie.
 fn after_step<W: Write>(
     w: &mut W,
     layer: &Layer,
     states: &[W::Id],
-    (product, row): (W::Id, W::Id),
+    ((product, along), (row, along_row)): ((W::Id, i64), (W::Id, i64)),
     hidden: i64,
 ) -> Option<Vec<W::Id>> {
     let gate = |w: &mut W, of: W::Id, dim: i64, number: i64| w.piece(of, dim, number * hidden, (number + 1) * hidden);
@@ -172,7 +269,7 @@ fn after_step<W: Write>(
             let sum = w.sum(product, row)?;
             let mut gates = Vec::new();
             for (number, function) in (0..).zip(["aten::sigmoid", "aten::sigmoid", "aten::tanh", "aten::sigmoid"]) {
-                let gate = gate(w, sum, 2, number)?;
+                let gate = gate(w, sum, along, number)?;
                 gates.push(of(w, function, gate)?);
             }
             let kept = times(w, gates[1], states[1])?;
@@ -184,11 +281,11 @@ fn after_step<W: Write>(
         Cell::Gru => {
             let mut gates = Vec::new();
             for number in 0..2 {
-                let (of_state, of_row) = (gate(w, product, 2, number)?, gate(w, row, 1, number)?);
+                let (of_state, of_row) = (gate(w, product, along, number)?, gate(w, row, along_row, number)?);
                 let sum = w.sum(of_state, of_row)?;
                 gates.push(of(w, "aten::sigmoid", sum)?);
             }
-            let (of_row, of_state) = (gate(w, row, 1, 2)?, gate(w, product, 2, 2)?);
+            let (of_row, of_state) = (gate(w, row, along_row, 2)?, gate(w, product, along, 2)?);
             let kept = times(w, of_state, gates[0])?;
             let sum = w.sum(of_row, kept)?;
             let new = of(w, "aten::tanh", sum)?;
@@ -208,23 +305,119 @@ pub(crate) fn rolled<W: Write>(
     has_biases: bool,
     is_reversed: bool,
 ) -> Option<Vec<W::Id>> {
-    let Operands { input, states, weights, biases } = operands;
+    let Operands { input, states, .. } = operands;
     let input = if is_reversed { w.flip(*input)? } else { *input };
-    let state = if let [one] = states[..] { one } else { w.list(states.clone()) };
-    let biases = if has_biases { &biases[..] } else { &[] };
-    let weights = w.list([weights, biases].concat());
-    let (one, none, no) = (w.int(1), w.constant(Constant::Float(0)), w.constant(Constant::Bool(false)));
-    let biased = w.constant(Constant::Bool(has_biases));
-    let call = w.call(layer.op, vec![input, state, weights, biased, one, none, no, no, no])?;
+    let way = Way { layers: 1, is_two_way: false, is_batch_first: false, has_biases };
+    let mut results = called(w, layer, input, states, operands.parameters(has_biases), way)?;
+    if is_reversed {
+        results[0] = w.flip(results[0])?;
+    }
+    Some(results)
+}
+
+/// What a call says beside its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub layers: i64,
+    /// Each layer reads the rows in order and in reverse.
+    pub is_two_way: bool,
+    /// The first two dimensions of rows are exchanged.
+    pub is_batch_first: bool,
+    pub has_biases: bool,
+}
+
+impl Way {
+    /// The layers, each direction by itself.
+    pub fn count(self) -> i64 {
+        self.layers * if self.is_two_way { 2 } else { 1 }
+    }
+}
+
+/// The results of a call outside of training.
+fn called<W: Write>(
+    w: &mut W,
+    layer: &Layer,
+    input: W::Id,
+    states: &[W::Id],
+    parameters: Vec<W::Id>,
+    way: Way,
+) -> Option<Vec<W::Id>> {
+    let state = if let [one] = states[..] { one } else { w.list(states.to_vec()) };
+    let parameters = w.list(parameters);
+    let (layers, none) = (w.int(way.layers), w.constant(Constant::Float(0)));
+    let [biased, trains, two_way, batch_first] =
+        [way.has_biases, false, way.is_two_way, way.is_batch_first].map(|is| w.constant(Constant::Bool(is)));
+    let args = vec![input, state, parameters, biased, layers, none, trains, two_way, batch_first];
+    let call = w.call(layer.op, args)?;
     let mut results = Vec::new();
     for number in 0..=states.len() as i64 {
         let number = w.int(number);
         results.push(w.call("_operator::getitem", vec![call, number])?);
     }
-    if is_reversed {
-        results[0] = w.flip(results[0])?;
+    Some(results)
+}
+
+/// What layers over one another read.
+#[derive(Clone)]
+pub(crate) struct Stack<I> {
+    pub input: I,
+    /// The states before the first step of all layers, joined: one, or two of an LSTM.
+    pub states: Vec<I>,
+    /// The weights of the input and of the state of each layer and direction, and the biases likewise, if there are.
+    pub parameters: Vec<Vec<I>>,
+}
+
+/// The results of a call of several layers, as those of [`layer_by_layer`].
+pub(crate) fn stacked<W: Write>(w: &mut W, layer: &Layer, stack: &Stack<W::Id>, way: Way) -> Option<Vec<W::Id>> {
+    let mut results = called(w, layer, stack.input, &stack.states, stack.parameters.concat(), way)?;
+    if way.is_batch_first {
+        results[0] = w.turn(results[0])?;
     }
     Some(results)
+}
+
+/// The results of a call of several layers as those of calls of one layer and one direction: the states after all
+/// steps, and those after the last one, of all layers in order, in these sizes.
+pub(crate) fn layer_by_layer<W: Write>(
+    w: &mut W,
+    layer: &Layer,
+    stack: &Stack<W::Id>,
+    way: Way,
+    sizes: W::Id,
+) -> Option<Vec<W::Id>> {
+    let mut rows = if way.is_batch_first { w.turn(stack.input)? } else { stack.input };
+    let mut last: Vec<Vec<W::Id>> = vec![Vec::new(); stack.states.len()];
+    let directions: &[bool] = if way.is_two_way { &[false, true] } else { &[false] };
+    let none = w.constant(Constant::None);
+    for (at, of_level) in (0..).step_by(directions.len()).zip(stack.parameters.chunks(directions.len())) {
+        let mut all = Vec::new();
+        for (at, (parameters, &is_reversed)) in (at..).zip(of_level.iter().zip(directions)) {
+            let mut states = Vec::new();
+            for &state in &stack.states {
+                states.push(if way.count() == 1 { state } else { w.piece(state, 0, at, at + 1)? });
+            }
+            let operands = Operands::of_parameters(rows, states, parameters, none)?;
+            let results = rolled(w, layer, &operands, way.has_biases, is_reversed)?;
+            all.push(results[0]);
+            last.iter_mut().zip(&results[1..]).for_each(|(last, &state)| last.push(state));
+        }
+        rows = if let [one] = all[..] { one } else { w.join(all, 2)? };
+    }
+    let mut results = vec![rows];
+    for states in last {
+        results.push(if let [one] = states[..] { one } else { joined(w, states, sizes)? });
+    }
+    Some(results)
+}
+
+/// States of layers as PyTorch's decomposition stacks them.
+fn joined<W: Write>(w: &mut W, states: Vec<W::Id>, sizes: W::Id) -> Option<W::Id> {
+    let zero = w.int(0);
+    let outer = w.list(vec![zero]);
+    let states = states.into_iter().map(|state| w.call("aten::squeeze.dims", vec![state, outer]));
+    let states = states.collect::<Option<Vec<_>>>()?;
+    let all = w.join(states, 0)?;
+    w.call("aten::reshape", vec![all, sizes])
 }
 
 /// The size of the state, if a weight and the rows of states are of a layer's.

@@ -8,7 +8,9 @@
 //! the type of what it stands for, strides included.
 
 use super::merge::Ast;
-use super::recurrent::{LAYERS, Layer, Operands, Shape, Write, has_biases, rolled, shape, written_out};
+use super::recurrent::{
+    LAYERS, Layer, Operands, Shape, Write, has_biases, one_step, rolled, shape, stepped, written_out,
+};
 use crate::applied::{Applied, Part, Step};
 use crate::constant::Constant;
 use crate::term::{Term, discriminant_of_op};
@@ -32,8 +34,57 @@ pub(crate) fn roll(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeMa
             }
         }
     }
+    for layer in layers {
+        let Some((_, rule)) = layer.step.filter(|(_, rule)| !without.contains(*rule)) else { continue };
+        for (class, hidden) in states(graph, layer) {
+            let united = unite_step(graph, layer, rule, class, hidden).unwrap_or(0);
+            if united > 0 {
+                graph.rebuild();
+                *applied.entry(rule.to_string()).or_insert(0) += united;
+            }
+        }
+    }
     graph.rebuild();
     applied
+}
+
+/// What may be a state after one step by itself, with its size.
+fn states(graph: &Graph<'_>, layer: &Layer) -> Vec<(Id, i64)> {
+    let op = if layer.states() == 2 { ("aten::mul.Tensor", 2) } else { ("aten::add.Tensor", 3) };
+    let of_op = graph.classes_for_op(&discriminant_of_op(op.0.into(), op.1));
+    let classes: BTreeSet<Id> = of_op.into_iter().flatten().map(|id| graph.find(id)).collect();
+    let hidden = |class: Id| match &graph[class].data.kind.tensor()?.sizes[..] {
+        [_, hidden] => Some((class, hidden.as_int().filter(|n| *n > 0)?)),
+        _ => None,
+    };
+    classes.into_iter().filter_map(hidden).collect()
+}
+
+/// Makes a step that is written out one call; gives how many results are those of the call now.
+fn unite_step(graph: &mut Graph<'_>, layer: &Layer, rule: &str, class: Id, hidden: i64) -> Option<usize> {
+    let (mut ast, variables) = Ast::operands(layer);
+    let state = one_step(&mut ast, layer, &variables, hidden)?[0];
+    let first_step = Pattern::<Term>::new(ast.up_to(state));
+    let found = first_step.search_eclass(graph, class)?;
+    for subst in found.substs {
+        let operands = Operands::of(layer, &subst);
+        if graph.analysis.fuel.is_out() || has_biases(graph, &operands).is_none() {
+            continue;
+        }
+        let before = graph.nodes().len();
+        let Some(written) = one_step(graph, layer, &operands, hidden) else { continue };
+        let Some(results) = stepped(graph, layer, &operands) else { continue };
+        let step = |graph: &Graph<'_>, numbers: &[usize]| {
+            logged(graph, layer, (class, &subst), numbers, &|ast, operands, is_after| match is_after {
+                false => one_step(ast, layer, operands, hidden),
+                true => stepped(ast, layer, operands),
+            })
+        };
+        if let Some(united) = same(graph, rule, (written, results), before, step) {
+            return Some(united);
+        }
+    }
+    None
 }
 
 /// What is joined of states along the steps, with these and their size.
@@ -46,7 +97,7 @@ fn joined(graph: &Graph<'_>) -> Vec<(Id, Vec<Id>, i64)> {
             let Term::Op(name, kids) = node else { continue };
             let is_outer = |dim: Id| matches!(graph[dim].data.kind.constant(), Some(Constant::Int(0)));
             let list = (name.as_str() == "aten::cat" && is_outer(kids[1])).then_some(kids[0]);
-            let items = list.and_then(|list| graph.items(list)).filter(|items| items.len() > 1);
+            let items = list.and_then(|list| graph.items(list)).filter(|items| !items.is_empty());
             let Some(items) = items else { continue };
             let Some(state) = graph[items[0]].data.kind.tensor() else { continue };
             let sizes: Vec<Option<i64>> = state.sizes.iter().map(|size| size.as_int()).collect();
@@ -91,50 +142,68 @@ fn unite(
             continue;
         }
         let Some(results) = rolled(graph, layer, &operands, has_biases, is_reversed) else { continue };
-        let pairs: Vec<(usize, Id, Id)> = (0..).zip(written).zip(results).map(|((i, a), b)| (i, a, b)).collect();
-        let fits = |(_, a, b): &(usize, Id, Id)| {
-            let (a, b) = (&graph[*a].data, &graph[*b].data);
-            a.is_certain && b.is_certain && b.is_like(&graph.analysis.types.env, a)
+        let step = |graph: &Graph<'_>, numbers: &[usize]| {
+            logged(graph, layer, (class, &subst), numbers, &|ast, operands, is_after| match is_after {
+                false => written_out(ast, layer, operands, shape_of_all, &mut |_, _, _| true),
+                true => rolled(ast, layer, operands, has_biases, is_reversed),
+            })
         };
-        let pairs: Vec<(usize, Id, Id)> = pairs.into_iter().filter(fits).collect();
-        let is_new = pairs.first().is_some_and(|(i, a, b)| *i == 0 && graph.find(*a) != graph.find(*b));
-        if !is_new || !graph.analysis.fuel.allows_one() {
-            continue;
+        if let Some(united) = same(graph, layer.rule, (written, results), before, step) {
+            return Some(united);
         }
-        let made = before..graph.nodes().len();
-        let step = graph.analysis.log.is_some().then(|| {
-            let numbers: Vec<usize> = pairs.iter().map(|(number, ..)| *number).collect();
-            step(graph, layer, (class, &subst), &numbers, shape_of_all, has_biases)
-        });
-        let rule = Symbol::from(layer.rule);
-        let united = pairs.iter().filter(|(_, a, b)| graph.union_trusted(*a, *b, rule)).count();
-        graph.analysis.fuel.count(rule);
-        let log = graph.analysis.log.iter_mut().zip(step.flatten());
-        log.for_each(|(log, step)| log.push(Applied { name: rule, step, made: made.clone() }));
-        return Some(united);
     }
     None
 }
 
-/// What was done, for a proof.
-fn step(
+/// Unites results that are written out with those of a call, where they have the same type; gives how many. The terms
+/// from `before` on were made for it.
+pub(super) fn same(
+    graph: &mut Graph<'_>,
+    rule: &str,
+    (written, results): (Vec<Id>, Vec<Id>),
+    before: usize,
+    step: impl FnOnce(&Graph<'_>, &[usize]) -> Option<Step>,
+) -> Option<usize> {
+    let pairs: Vec<(usize, Id, Id)> = (0..).zip(written).zip(results).map(|((i, a), b)| (i, a, b)).collect();
+    let fits = |(_, a, b): &(usize, Id, Id)| {
+        let (a, b) = (&graph[*a].data, &graph[*b].data);
+        a.is_certain && b.is_certain && b.is_like(&graph.analysis.types.env, a)
+    };
+    let pairs: Vec<(usize, Id, Id)> = pairs.into_iter().filter(fits).collect();
+    let is_new = pairs.first().is_some_and(|(i, a, b)| *i == 0 && graph.find(*a) != graph.find(*b));
+    if !is_new || !graph.analysis.fuel.allows_one() {
+        return None;
+    }
+    let made = before..graph.nodes().len();
+    let step = graph.analysis.log.is_some().then(|| {
+        let numbers: Vec<usize> = pairs.iter().map(|(number, ..)| *number).collect();
+        step(graph, &numbers)
+    });
+    let name = Symbol::from(rule);
+    let united = pairs.iter().filter(|(_, a, b)| graph.union_trusted(*a, *b, name)).count();
+    graph.analysis.fuel.count(name);
+    let log = graph.analysis.log.iter_mut().zip(step.flatten());
+    log.for_each(|(log, step)| log.push(Applied { name, step, made: made.clone() }));
+    Some(united)
+}
+
+/// What was done, for a proof: results before and after, written over a layer's operands.
+fn logged(
     graph: &Graph<'_>,
     layer: &Layer,
     (class, subst): (Id, &Subst),
     results: &[usize],
-    shape: Shape,
-    has_biases: bool,
+    write: &dyn Fn(&mut Ast, &Operands<Id>, bool) -> Option<Vec<Id>>,
 ) -> Option<Step> {
     let of_first = |var: Var| subst.get(var).map(|id| (var, first(graph, *id)));
     let variables: HashMap<Var, Id> = names(layer).filter_map(of_first).collect();
-    let mut pairs = Vec::new();
-    for &number in results {
-        let (mut before, operands) = Ast::operands(layer);
-        let written = written_out(&mut before, layer, &operands, shape, &mut |_, _, _| true)?;
-        let (mut after, operands) = Ast::operands(layer);
-        let rolled = rolled(&mut after, layer, &operands, has_biases, shape.is_reversed)?;
-        pairs.push((before.up_to(written[number]), after.up_to(rolled[number])));
-    }
+    let side = |number: usize, is_after: bool| {
+        let (mut ast, operands) = Ast::operands(layer);
+        let written = write(&mut ast, &operands, is_after)?;
+        Some(ast.up_to(written[number]))
+    };
+    let pairs = results.iter().map(|&number| Some((side(number, false)?, side(number, true)?)));
+    let pairs = pairs.collect::<Option<Vec<_>>>()?;
     let kids = names(layer).filter_map(|var| variables.get(&var).copied()).collect();
     Some(Step::Merge { parts: vec![Part { class: first(graph, class), kids }], pairs, variables })
 }

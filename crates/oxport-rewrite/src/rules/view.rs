@@ -42,6 +42,8 @@ pub(super) static RULES: &[Rule] = &[
         .stands_for("transformers' swin2sr"),
     rule("clone-contiguous", "(clone ?x ?m)", "(contiguous ?x contiguous_format)")
         .given("x: f32[2, 3], m: contiguous_format"),
+    // A program that is optimized again has what `contiguous` is made of.
+    rule("contiguous-clone", "(contiguous ?x ?m)", "(clone ?x ?m)").given("x: f32[2, 3]{1, 2}, m: contiguous_format"),
     // What is copied to be viewed need not have been copied before.
     rule("reshape-copy", "(reshape (permute (contiguous|clone ?x ?m) ?a) ?b)", "(reshape (permute ?x ?a) ?b)")
         .given("x: f32[2, 3, 4], m: contiguous_format, a: [0, 2, 1], b: [24]"),

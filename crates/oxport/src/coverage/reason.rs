@@ -5,7 +5,7 @@ use crate::{DType, ProgramBuilder};
 use indexmap::IndexSet;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::infer_node;
-use oxport_ir::storage::seen_storages;
+use oxport_ir::storage::seen_places;
 use oxport_ir::{ExportedProgram, Fake, MetaCx, Node, NodeId, Val};
 use oxport_sym::{Expr, Range, ShapeEnv, Symbol};
 use std::collections::{HashMap, HashSet};
@@ -38,7 +38,7 @@ impl<'a> Surroundings<'a> {
                 open.insert(id, why);
             }
         }
-        Surroundings { program, frozen, uses, seen: seen_storages(&program.graph), open }
+        Surroundings { program, frozen, uses, seen: seen_places(&program.graph), open }
     }
 
     /// Why nothing is certain about the type of a value, and behind which node, if so.
