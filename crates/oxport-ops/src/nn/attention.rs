@@ -42,6 +42,7 @@ pub static OPS: &[OpDef] = &[
         "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6], f32[4, 5], scale=0.3",
         "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8], b8[2, 1, 4, 5]",
         "bf16[2, 4, 4, 8], bf16[2, 2, 5, 8], bf16[2, 2, 5, 8], enable_gqa=True",
+        "bf16[2, 3, 4, 8], bf16[2, 3, 5, 8], bf16[2, 3, 5, 8], f32[4, 5]",
         "f64[4, 8], f64[5, 8], f64[5, 8]",
         "f32[3, 4, 8], f32[3, 5, 8], f32[3, 5, 8], scale=-0.3",
         "f32[2, 3, 4, 8]{96, 8, 24, 1}, f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
@@ -62,6 +63,7 @@ pub static OPS: &[OpDef] = &[
         "f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
         "f32[2, 3, 4, 8], f32[2, 3, 4, 8], f32[2, 3, 4, 8], 0.0, True",
         "!f32[2, 1, 4, 8], f32[2, 1, 5, 8], f32[2, 3, 5, 8]",
+        "!f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 6]",
     ]),
 ];
 
@@ -161,11 +163,12 @@ fn flash_meta(args: &MetaArgs<'_>) -> Metas {
         );
     }
     for x in [k, v] {
-        crate::support::checks::agree(args.cx, &q.sizes[0], &x.sizes[0], "batch sizes of query, key and value")?;
+        agree(args.cx, &q.sizes[0], &x.sizes[0], "batch sizes of query, key and value")?;
     }
-    crate::support::checks::agree(args.cx, &k.sizes[1], &v.sizes[1], "heads of key and value")?;
-    let sizes = attention_sizes(args, q, k, v, mask, !args.cx.same(&q.sizes[1], &k.sizes[1]))?;
-    let out = Fake { strides: preserved_strides(args.cx, q), ..fresh(q, q.dtype, sizes) };
+    agree(args.cx, &k.sizes[1], &v.sizes[1], "heads of key and value")?;
+    agree(args.cx, &q.sizes[3], &v.sizes[3], "features of query and value")?;
+    attention_sizes(args, q, k, v, mask, !args.cx.same(&q.sizes[1], &k.sizes[1]))?;
+    let out = Fake { strides: preserved_strides(args.cx, q), ..fresh(q, q.dtype, q.sizes.clone()) };
     let [b, h, l] = [q.sizes[0].clone(), q.sizes[1].clone(), q.sizes[2].clone()];
     let sums = fresh(q, if q.dtype == DType::F64 { DType::F64 } else { DType::F32 }, [b, l.clone(), h.clone()]);
     // Made as [B, L, H] and transposed.
@@ -282,16 +285,18 @@ pub(crate) fn additive<T: Compute>(mask: &Tensor) -> Result<Tensor> {
     Ok(Tensor::from_vec::<T>(mask.sizes(), values)?)
 }
 
+/// As PyTorch's `_scaled_dot_product_attention_math`: half precision is left for float32 before anything is computed.
 fn sdpa_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (q, mut k, mut v, mut mask, p, causal): (NodeId, NodeId, NodeId, Option<NodeId>, f64, bool) = args.unpack()?;
+    let (q, k, v, mut mask, p, causal): (NodeId, NodeId, NodeId, Option<NodeId>, f64, bool) = args.unpack()?;
     let (scale, gqa): (Option<f64>, bool) = (args.at(6)?, args.at(7)?);
-    let (dtype, ndim) = (b.fake(q)?.dtype, b.fake(q)?.dim());
-    let features = b.fake(q)?.sizes[ndim - 1].as_int();
-    let known = features.map(|n| 1.0 / (n as f64).sqrt());
-    let Some(scale) = scale.or(known) else {
-        return Err(Error::unsupported("attention over a symbolic number of features without a scale"));
-    };
+    let (given, ndim) = (b.fake(q)?.dtype, b.fake(q)?.dim());
     ensure!(p == 0.0, "attention with dropout has no decomposition");
+    let dtype = if matches!(given, DType::F16 | DType::BF16) { DType::F32 } else { given };
+    let to = |b: &mut Builder<'_>, x: NodeId, dtype: DType| match b.fake(x)?.dtype == dtype {
+        true => Ok(x),
+        false => b.call_kw("_to_copy", (x,), &[("dtype", dtype.into())]),
+    };
+    let (q, mut k, mut v) = (to(b, q, dtype)?, to(b, k, dtype)?, to(b, v, dtype)?);
     let number = |b: &mut Builder<'_>, x: f64| b.call_kw("scalar_tensor", (x,), &[("dtype", dtype.into())]);
     if causal {
         let sizes = vec![b.size(q, -2)?, b.size(k, -2)?];
@@ -305,25 +310,48 @@ fn sdpa_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argume
         mask = Some(b.call("where.self", (m, seen, hidden))?);
     }
     if gqa {
-        let heads = |b: &Builder<'_>, x: NodeId| Ok::<_, Error>(b.fake(x)?.sizes[ndim - 3].as_int());
+        let heads = |b: &Builder<'_>, x: NodeId| Ok::<_, Error>(b.fake(x)?.sizes[ndim - 3].clone());
         for x in [&mut k, &mut v] {
-            let (Some(all), Some(groups)) = (heads(b, q)?, heads(b, *x)?) else {
-                return Err(Error::unsupported("grouped heads of a symbolic number"));
+            let (all, groups) = (heads(b, q)?, heads(b, *x)?);
+            let times = match (all.as_int(), groups.as_int()) {
+                _ if all == groups => continue,
+                (_, Some(0)) => continue,
+                (Some(all), Some(groups)) => Argument::Int(all / groups),
+                _ => {
+                    let (all, groups) = (b.size(q, -3)?, b.size(*x, -3)?);
+                    b.call("_operator::floordiv", (all, groups))?.into()
+                }
             };
-            if groups > 0 && all != groups {
-                *x = b.call("repeat_interleave.self_int", (*x, all / groups, -3i64))?;
-            }
+            *x = b.call("repeat_interleave.self_int", (*x, times, -3i64))?;
         }
     }
-    // Both sides take the root of the scale, so that neither overflows in half precision; one its sign.
-    let root = scale.abs().sqrt();
-    let q = b.call("mul.Scalar", (q, root.copysign(scale)))?;
+    // Both sides take the root of the scale, so that neither overflows; one its sign.
+    let (for_q, for_k) = roots(b, q, scale)?;
+    let q = b.call("mul.Scalar", (q, for_q))?;
     let k = b.call("transpose.int", (k, -2i64, -1i64))?;
-    let k = b.call("mul.Scalar", (k, root))?;
+    let k = b.call("mul.Scalar", (k, for_k))?;
     let mut scores = b.call("matmul", (q, k))?;
     if let Some(mask) = mask {
         scores = b.call("add.Tensor", (scores, mask))?;
     }
     let weights = b.call("_safe_softmax", (scores, -1i64))?;
-    Ok(vec![b.call("matmul", (weights, v))?.into()])
+    let y = b.call("matmul", (weights, v))?;
+    Ok(vec![to(b, y, given)?.into()])
+}
+
+/// What queries and keys are multiplied by; in the form that PyTorch records where the number of features is symbolic.
+fn roots(b: &mut Builder<'_>, q: NodeId, scale: Option<f64>) -> Result<(Argument, Argument)> {
+    let scale = match (scale, b.size(q, -1)?) {
+        (Some(scale), _) => scale,
+        (None, Argument::Int(n)) => 1.0 / (n as f64).sqrt(),
+        (None, features) => {
+            let features = b.call("torch::sym_float", (features,))?;
+            let root = b.call("_operator::pow", (features, 0.5))?;
+            let scale = b.call("_operator::truediv", (1.0, root))?;
+            let root = b.call("_operator::pow", (scale, 0.5))?;
+            return Ok((root.into(), root.into()));
+        }
+    };
+    let root = scale.abs().sqrt();
+    Ok((root.copysign(scale).into(), root.into()))
 }

@@ -250,8 +250,7 @@ pub(super) static RULES: &[Rule] = &[
         t: False, u: None",
     ])
     .when(&[Half("q")])
-    .rounding()
-    .stands_for("transformers' llama_fp16, in Core ATen"),
+    .rounding(),
     rule(
         "attention-mask-cast",
         "(scaled_dot_product_attention ?q ?k ?v (to.dtype ?m ?d ?n ?c ?f) 0.0 False ?s ?g)",
