@@ -394,8 +394,23 @@ impl Functional<'_> {
         let cx = oxport_ir::MetaCx::new(self.env);
         let val = oxport_ir::infer::infer_call(self.graph, &functional, &node.args, &node.kwargs, &cx)?;
         self.graph.meta_mut(id).val = Some(val);
+        let read: Vec<NodeId> = self.graph.users(id).keys().copied().collect();
         for (i, target) in (0i64..).zip(&targets) {
-            let value = self.after(id).getitem(id, i)?;
+            let dtype = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).map(|t| t.dtype);
+            let wanted = dtype(self.graph, target.node);
+            let mut b = self.after(id);
+            let mut value = b.getitem(id, i)?;
+            if let (Some(have), Some(wanted)) = (dtype(b.graph, value), wanted)
+                && have != wanted
+            {
+                value = b.call_kw("aten::_to_copy", (value,), &[("dtype", wanted.into())])?;
+            }
+            // What the call returned are the tensors that it wrote.
+            for &result in &read {
+                if self.graph.node(result).getitem() == Some((id, i)) {
+                    self.graph.replace_all_uses(result, value);
+                }
+            }
             self.assign(target, value, value)?;
         }
         Ok(())

@@ -5,8 +5,11 @@
 
 use crate::create::constants::{fill_by, made, option};
 use crate::support::class::{C64, RealArgs};
+use crate::support::composite::{composed, copied_out, dtype_of_out};
 use crate::support::meta::{MetaArgs, Metas};
-use oxport_ir::{Class, Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure};
+use oxport_ir::{
+    Args, Argument, Build, Builder, Class, Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure,
+};
 use oxport_sym::{Expr, Func};
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
 
@@ -118,7 +121,60 @@ pub static OPS: &[OpDef] = &[
         |a, o| space(a, o, Some(a.at(3)?)),
     )
     .samples(&["3.0, f32[], 5"]),
+    composed("aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)", |b, a| into_out(b, a, "arange"))
+        .doc("0, 1, … below `end`, into a tensor."),
+    composed(
+        "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "arange.start_step"),
+    )
+    .doc("`start`, `start + step`, … before `end`, into a tensor."),
+    spaced_out("aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", |b, a| {
+        into_out(b, a, "linspace")
+    }),
+    spaced_out(
+        "aten::linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "linspace.Tensor_Tensor"),
+    ),
+    spaced_out(
+        "aten::linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "linspace.Tensor_Scalar"),
+    ),
+    spaced_out(
+        "aten::linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "linspace.Scalar_Tensor"),
+    ),
+    spaced_out(
+        "aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) \
+        out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "logspace"),
+    ),
+    spaced_out(
+        "aten::logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10., *, Tensor(a!) \
+        out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "logspace.Tensor_Tensor"),
+    ),
+    spaced_out(
+        "aten::logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10., *, Tensor(a!) \
+        out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "logspace.Tensor_Scalar"),
+    ),
+    spaced_out(
+        "aten::logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10., *, Tensor(a!) \
+        out) -> Tensor(a!)",
+        |b, a| into_out(b, a, "logspace.Scalar_Tensor"),
+    ),
 ];
+
+/// An `out=` form of those below.
+const fn spaced_out(schema: &'static str, f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>) -> OpDef {
+    composed(schema, f).doc("`steps` numbers from `start` to `end`, evenly (or as powers of a base), into a tensor.")
+}
+
+/// Numbers are counted in the dtype of what they are written to.
+fn into_out(b: &mut Builder<'_>, args: &Args<'_, Build>, call: &str) -> Result<Vec<Argument>> {
+    let dtype = dtype_of_out(b, args)?;
+    copied_out(b, args, call, &[dtype])
+}
 
 const fn spaced(schema: &'static str, kernel: crate::support::class::Fill) -> OpDef {
     OpDef::new(schema, space_meta)

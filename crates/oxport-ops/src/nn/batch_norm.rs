@@ -11,8 +11,10 @@
 
 use crate::nn::batch_norm_stats as stats;
 use crate::nn::norm::parameter_dtype;
+use crate::reduce::over::widest;
 use crate::support::checks::{agree, floating, fresh};
 use crate::support::class::Fill;
+use crate::support::composite::{composed, copied_out};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{
     MetaArgs, Metas, channels_last_strides, is_channels_last, is_contiguous, one, prefers_channels_last,
@@ -79,6 +81,8 @@ pub static OPS: &[OpDef] = &[
     .samples(&[
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5",
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5",
+        "bf16[2, 4, 3], bf16[4], bf16[4], bf16[4], bf16[4], True, 0.1, 1e-5",
+        "bf16[2, 4, 3], f32[4], f32[4], f32[4], f32[4], True, 0.1, 1e-5",
     ]),
     inference(
         "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor \
@@ -97,6 +101,25 @@ pub static OPS: &[OpDef] = &[
     inference(
         "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, \
         Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    ),
+    written(
+        "aten::native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, \
+        Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) \
+        save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+        |b, a| copied_out(b, a, "native_batch_norm", &[]),
+    ),
+    written(
+        "aten::_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) \
+        running_mean, Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) \
+        out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
+        |b, a| copied_out(b, a, "_native_batch_norm_legit", &[]),
+    ),
+    written(
+        "aten::_batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) \
+        running_mean, Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) \
+        save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), Tensor(e!), Tensor(f!), \
+        Tensor(g!))",
+        |b, a| copied_out(b, a, "_batch_norm_with_update", &[]),
     ),
     OpDef::new(
         "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? \
@@ -122,6 +145,10 @@ const fn training(schema: &'static str) -> OpDef {
 }
 const fn inference(schema: &'static str) -> OpDef {
     mode(schema, |a| batch_norm_meta(a, false), |a, o| batch_norm(a, o, false))
+}
+/// A form that writes its results to tensors, and the running statistics.
+const fn written(schema: &'static str, f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>) -> OpDef {
+    composed(schema, f).doc("Normalizes every channel over batch and space, into given tensors.")
 }
 const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
     OpDef::new(schema, meta)
@@ -187,8 +214,8 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
         out.strides = channels_last_strides(&out.sizes);
     }
     let count = if s.training { channels.clone() } else { Expr::from(0i64) };
-    let wide = [s.weight, s.bias, s.mean, s.var].into_iter().flatten().any(|p| p.dtype != s.x.dtype);
-    let saved = fresh(s.x, if wide { DType::F32 } else { s.x.dtype }, [count]);
+    // As PyTorch records them: its decomposition computes in float32, and rounds what is saved only.
+    let saved = fresh(s.x, s.x.dtype, [count]);
     let mut outs = vec![out, saved.clone(), saved];
     match args.op.schema().map_or(1, |s| s.returns.len()) {
         n @ 1..=3 => outs.truncate(n),
@@ -197,7 +224,7 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
                 outs.push(fresh(s.x, DType::U8, [Expr::from(0i64)]));
             }
             if n > 4 {
-                let running = |p: Option<&Fake>| p.map(|p| fresh(p, p.dtype, p.sizes.clone()));
+                let running = |p: Option<&Fake>| p.map(|p| fresh(p, widest(p.dtype), p.sizes.clone()));
                 outs.extend([running(s.mean), running(s.var)].into_iter().flatten());
             }
         }

@@ -47,7 +47,15 @@ fn legit(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Mutated> {
 /// By a functional variant that takes the first `count` arguments and gives the new statistics from result `first` on.
 fn by(b: &mut Builder<'_>, args: &Args<'_, Build>, variant: &str, count: usize, first: i64) -> Result<Mutated> {
     let result = b.call(variant, arguments(args, count)?)?;
-    Ok(Mutated { result, written: vec![b.getitem(result, first)?, b.getitem(result, first + 1)?] })
+    let mut written = Vec::with_capacity(2);
+    for (name, i) in STATISTICS.iter().zip(first..) {
+        // New statistics of half precision are float32, and are rounded when they are stored.
+        let (new, old) = (b.getitem(result, i)?, args.named::<NodeId>(name)?);
+        let dtype = b.fake(old)?.dtype;
+        let fits = b.fake(new)?.dtype == dtype;
+        written.push(if fits { new } else { b.call_kw("_to_copy", (new,), &[("dtype", dtype.into())])? });
+    }
+    Ok(Mutated { result, written })
 }
 
 fn arguments(args: &Args<'_, Build>, count: usize) -> Result<Vec<Argument>> {

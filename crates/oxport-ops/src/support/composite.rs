@@ -9,7 +9,7 @@ use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::infer::val_of_argument;
 use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Decomp, Error, FromArg, Graph, Meta, Node, NodeId, NodeKind, OpDef, Result,
-    Sym, Val,
+    Sym, Val, ensure,
 };
 use oxport_sym::Expr;
 
@@ -24,6 +24,43 @@ pub(crate) const fn composed(
     f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>,
 ) -> OpDef {
     OpDef::new(schema, made_of).decomp(f)
+}
+
+/// An `out=` form: the results of another call, given the positional arguments and `kwargs`, are copied to the tensors
+/// that a call of this one writes.
+///
+/// # Errors
+/// The other call is refused, or a tensor has other sizes than its result, to which PyTorch would resize it.
+pub(crate) fn copied_out(
+    b: &mut Builder<'_>,
+    args: &Args<'_, Build>,
+    call: &str,
+    kwargs: &[(&str, Argument)],
+) -> Result<Vec<Argument>> {
+    let schema = args.op.schema().expect("law: it is in the table");
+    let (given, outs) = args.values.split_at(schema.positional());
+    let lost = || Error::invalid(format!("{}: an argument that no call takes", args.name()));
+    let given = given.iter().map(Argument::from_arg).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
+    let mut targets = Vec::new();
+    outs.iter().filter_map(Argument::from_arg).for_each(|a| a.for_each_node(&mut |n| targets.push(n)));
+    let result = b.call_kw(call, given, kwargs)?;
+    let count = b.val(result)?.tensors().len();
+    ensure!(count == targets.len(), "{}: {count} results for {} tensors", args.name(), targets.len());
+    let is_list = matches!(b.val(result)?, Val::List(_));
+    for (i, &target) in (0i64..).zip(&targets) {
+        let value = if is_list { b.getitem(result, i)? } else { result };
+        if b.fake(value)?.sizes != b.fake(target)?.sizes {
+            return Err(Error::unsupported(format!("{} into a tensor of another size", args.name())));
+        }
+        b.call("copy_", (target, value))?;
+    }
+    // Those that return nothing write to a list.
+    Ok(if schema.returns.is_empty() { Vec::new() } else { targets.into_iter().map(Argument::from).collect() })
+}
+
+/// The dtype of the tensor `out`, in which a call computes what it writes there.
+pub(crate) fn dtype_of_out(b: &Builder<'_>, args: &Args<'_, Build>) -> Result<(&'static str, Argument)> {
+    Ok(("dtype", b.fake(args.named("out")?)?.dtype.into()))
 }
 
 /// The meta of what an operator is made of.
