@@ -82,8 +82,6 @@ pub struct OpDef {
     pub across_devices: bool,
     /// Whether it is a Python function on numbers that PyTorch loads in programs (`torch._export.verifier`).
     pub on_numbers: bool,
-    /// Whether PyTorch's kernels choose the strides of its results by more than its arguments.
-    pub free_strides: bool,
     /// What PyTorch's fake tensors make of its dtypes under autocast, where that is not what it computes.
     pub autocast_fake: Option<AutocastFn>,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
@@ -186,8 +184,8 @@ pub enum Noise {
 pub enum Aliasing {
     /// That of the first argument where the schema annotates the result, else its own.
     BySchema,
-    /// That of the first argument where this holds of the arguments and the result, as eager PyTorch decides it when it
-    /// runs (`reshape`, `contiguous`, `to`), else its own.
+    /// That of the first argument where this holds of the arguments and the result (of a list, its first tensor), as
+    /// eager PyTorch decides it when it runs (`reshape`, `contiguous`, `to`), else its own.
     If(fn(&Args<'_, Meta>, &Fake) -> Result<bool>),
 }
 
@@ -312,7 +310,6 @@ impl OpDef {
             asserts: None,
             across_devices: false,
             on_numbers: false,
-            free_strides: false,
             autocast_fake: None,
             samples: &[],
         }
@@ -445,10 +442,6 @@ impl OpDef {
     /// Says that it is a Python function on numbers that PyTorch loads in programs.
     pub const fn on_numbers(self) -> OpDef {
         OpDef { on_numbers: true, ..self }
-    }
-    /// Says that PyTorch's kernels choose the strides of its results by more than its arguments.
-    pub const fn free_strides(self) -> OpDef {
-        OpDef { free_strides: true, ..self }
     }
     /// Says what PyTorch's fake tensors remember of an argument.
     pub const fn memo(self, memo: Memo) -> OpDef {

@@ -114,7 +114,7 @@ impl OpDef {
 
     /// Of an operator that is a view at times: whether this call is.
     fn is_alias(&self, args: &Args<'_, Meta>, outs: &[Val]) -> Option<bool> {
-        let [Val::Tensor(out)] = outs else { return None };
+        let out = outs.iter().flat_map(Val::tensors).next()?;
         match self.aliasing {
             Aliasing::If(is_alias) => is_alias(args, out).ok(),
             // In functional graphs a `view` that the strides forbid copies.

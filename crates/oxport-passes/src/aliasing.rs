@@ -166,7 +166,7 @@ pub(crate) fn is_alias(graph: &Graph, env: &ShapeEnv, node: &Node, op: &Op) -> b
     let Some(Aliasing::If(holds)) = op.def().map(|def| def.aliasing) else {
         return op.schema().is_some_and(|s| s.is_view() && s.args.first().is_some_and(|a| a.alias.is_some()));
     };
-    let result = node.val().and_then(Val::as_tensor);
+    let result = node.val().and_then(|val| val.tensors().first().copied());
     result
         .zip(bind_meta(graph, op, &node.args, &node.kwargs).ok())
         .is_some_and(|(result, values)| holds(&Args::new(&values, op, &MetaCx::new(env)), result).unwrap_or(false))

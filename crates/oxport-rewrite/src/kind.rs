@@ -180,7 +180,8 @@ impl<'r> Types<'r> {
     /// arguments; `None` if it does not, or if it depends on the sizes of the call.
     pub fn is_alias(&self, op: &Op, kids: &[&Kind], result: &Kind) -> Option<bool> {
         let oxport_ir::Aliasing::If(holds) = op.def()?.aliasing else { return None };
-        let (args, result) = (arguments(op, kids)?, result.tensor()?);
+        let Kind::Value(result) = result else { return None };
+        let (args, result) = (arguments(op, kids)?, *result.tensors().first()?);
         let ask = |cx: MetaCx<'_>| holds(&Args::new(&args, op, &cx), result).ok();
         let (here, contrary) = (ask(MetaCx::new(&self.env))?, ask(MetaCx::contrary(&self.called))?);
         (here == contrary).then_some(here)

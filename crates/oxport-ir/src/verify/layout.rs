@@ -3,7 +3,7 @@
 //! Strides that PyTorch records come from the fake kernels of the device and version at hand. They are judged by laws
 //! that hold for all of them: they are never negative; a result that is no view is dense, so that its elements fill its
 //! storage in some order of the dimensions; a view has the strides that its input's imply. On the CPU, what is made of
-//! tensors in row-major order has the strides that the meta function says, unless the operator's row leaves them free.
+//! tensors in row-major order has the strides that the meta function says.
 
 use super::Check;
 use super::compare::Compare;
@@ -138,7 +138,7 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
         let dims = |t: &Fake| t.sizes.iter().cloned().zip(t.strides.iter().cloned()).collect::<HashSet<_>>();
         return is_lazy && given.first().is_some_and(|t| t.dim() == have.dim() && dims(t) == dims(have));
     }
-    let is_determined = op.def().is_some_and(|def| !def.free_strides) && !op.is_higher_order();
+    let is_determined = op.def().is_some() && !op.is_higher_order();
     // By the strides of dimensions of size 1 PyTorch tells memory formats apart, too.
     if is_determined && given.iter().all(|t| t.device.kind.as_ref() == "cpu" && rows(t, true)) {
         return false;

@@ -125,15 +125,6 @@ pub static OPS: &[OpDef] = &[
     .doc("A copy, without gradient.")
     .samples(&["f32[2, 3]"]),
     bits(
-        OpDef::new("aten::lift(Tensor self) -> Tensor", clone_meta)
-            .fill(copy0)
-            .one_loop()
-            .work(Class::Move)
-            .any_strides(),
-    )
-    .doc("The same tensor.")
-    .samples(&["f32[2, 3]"]),
-    bits(
         OpDef::new("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta)
             .fill(copy1)
             .work(Class::Move)

@@ -89,6 +89,10 @@ pub static OPS: &[OpDef] = &[
         .write_back("value"),
     view!("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"])
         .write_back("value"),
+    // Its schema annotates no alias; eager PyTorch gives the tensor itself all the same.
+    view!("aten::lift(Tensor self) -> Tensor", alias, "The tensor itself.", ["f32[2, 3]", "f32[2, 3]{1, 4}"])
+        .alias_if(|_, _| Ok(true))
+        .write_back("value"),
     view!("aten::positive(Tensor(a) self) -> Tensor(a)", alias, "The tensor itself.", ["f32[2, 3]"])
         .write_back("value"),
     view!(

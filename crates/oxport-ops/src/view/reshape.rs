@@ -61,6 +61,7 @@ pub static OPS: &[OpDef] = &[
         ["f32[2, 6], [3, -1]"]
     )
     .decomp(to_given)
+    .alias_if(is_view)
     .write_back_fn(to_sizes_before)
     .or_copies("aten::reshape"),
     reshape!(

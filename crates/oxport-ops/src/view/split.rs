@@ -2,6 +2,7 @@
 //!
 //! Law: the number of parts is checked by [`results`] before any is made.
 
+use crate::support::composite::{composed, copied_out};
 use crate::support::meta::{MetaArgs, Metas, wrap_dim};
 use crate::view::by_meta::{copy, view};
 use crate::view::slice::sliced;
@@ -98,27 +99,28 @@ pub static OPS: &[OpDef] = &[
         "Parts between indices of the third dimension.",
         ["f32[2, 2, 4], [1, 3]"]
     ),
-    copy!(
+    // Their schemas annotate no alias; eager PyTorch gives views all the same.
+    view!(
         "aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
         split,
-        "Parts of a size, copied.",
-        ["f32[5, 2], 2"]
+        "As `split`; nobody is to write to the parts.",
+        ["f32[5, 2], 2", "f32[2, 5]{1, 2}, 2, 1"]
     )
-    .free_strides(),
-    copy!(
+    .alias_if(|_, _| Ok(true)),
+    view!(
         "aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
         split_with_sizes,
-        "Parts of given sizes, copied.",
-        ["f32[5, 2], [2, 3]"]
+        "As `split_with_sizes`; nobody is to write to the parts.",
+        ["f32[5, 2], [2, 3]", "f32[2, 5], [2, 3], 1"]
     )
-    .free_strides(),
-    copy!(
+    .alias_if(|_, _| Ok(true)),
+    view!(
         "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
         chunk,
-        "At most so many parts of equal size, copied.",
-        ["f32[5, 2], 2"]
+        "As `chunk`; nobody is to write to the parts.",
+        ["f32[5, 2], 2", "f32[2, 5]{1, 2}, 2, 1"]
     )
-    .free_strides(),
+    .alias_if(|_, _| Ok(true)),
     copy!(
         "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
         split,
@@ -137,6 +139,20 @@ pub static OPS: &[OpDef] = &[
         "Every index of a dimension, copied.",
         ["f32[3, 2]"]
     ),
+    composed(
+        "aten::split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
+        |b, a| copied_out(b, a, "split_copy.Tensor", &[]),
+    )
+    .doc("Parts of a size, copied into tensors."),
+    composed(
+        "aten::split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
+        |b, a| copied_out(b, a, "split_with_sizes_copy", &[]),
+    )
+    .doc("Parts of given sizes, copied into tensors."),
+    composed("aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()", |b, a| {
+        copied_out(b, a, "unbind_copy.int", &[])
+    })
+    .doc("Every index of a dimension, copied into tensors."),
 ];
 
 fn dimension<'a>(args: &MetaArgs<'a>, dim: i64) -> Result<(&'a Fake, usize)> {
