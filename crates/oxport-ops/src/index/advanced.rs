@@ -3,13 +3,16 @@
 //! Laws: masks stand for the coordinates of their true elements; index tensors broadcast together; their sizes stand
 //! where the first of them was, or in front if a dimension between them is not indexed. Indices may count from the end.
 
-use crate::support::meta::{MetaArgs, Metas, broadcast, dense_strides, dimension_order, one, preserved_strides};
+use crate::support::meta::{
+    MetaArgs, Metas, ask_meta_of, broadcast, dense_strides, dimension_order, fake_args, one, preserved_strides,
+};
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Exact, Fake, IndexedDim, Memo, NodeId, OpDef, Real, Result, Value, ensure,
+    Arg, Args, Argument, Build, Builder, Class, Error, Exact, Fake, IndexedDim, Memo, NodeId, OpDef, Real, Result, Val,
+    Value, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
+use oxport_tensor::{DType, Number, Tensor, TensorMut, dispatch, index};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -25,6 +28,8 @@ pub static OPS: &[OpDef] = &[
             "f32[4, 3], [i64[5]<-4..4>]",
             "f32[2, 3, 4], [None, i64[2, 1]<3>, i64[3]<4>]",
             "f32[2, 3, 4], [i64[2]<2>, None, i64[2]<4>]",
+            "f32[3, 5, 4]{20, 1, 5}, [i64[2]<3>]",
+            "f32[5, 4, 3]{1, 5, 20}, [None, i64[3]<4>]",
             "f32[4, 3], [b8[4]]",
             "f32[4, 3], [b8[4, 3]]",
             "f32[3], [i64[]<3>]",
@@ -141,7 +146,7 @@ fn meta_indices(args: &MetaArgs<'_>, x: &Fake, at: usize) -> Result<Vec<(usize, 
                 d += 1;
             }
             other => {
-                return Err(oxport_ir::Error::invalid(format!(
+                return Err(Error::invalid(format!(
                     "tensors used as indices must be long, int, byte or bool, got {}",
                     other.name()
                 )));
@@ -226,8 +231,13 @@ fn indices(x: &Tensor, given: Vec<Option<&Tensor>>) -> Result<Vec<Option<Tensor>
 fn read(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, given): (&Tensor, Vec<Option<&Tensor>>) = args.unpack()?;
     let indices = indices(x, given)?;
-    let sizes = index::index_sizes(x.layout(), &indices)?;
-    let mut out = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
+    // Masks are counted by now, so that the meta function knows all sizes.
+    let index = |t: &Option<Tensor>| t.as_ref().map_or(Arg::None, |t| Arg::Tensor(t.clone()));
+    let values = [Arg::Tensor(x.clone()), Arg::List(indices.iter().map(index).collect())];
+    let val = ask_meta_of(args, &fake_args(&values), index_meta)?;
+    let layout = val.first().and_then(Val::as_tensor).and_then(Fake::concrete_layout);
+    let layout = layout.ok_or_else(|| Error::invalid("the sizes of an indexed tensor are no 64-bit integers"))?;
+    let mut out = TensorMut::empty(x.dtype(), layout)?;
     index::index(x, &indices, &mut out)?;
     Ok(vec![out.freeze().into()])
 }

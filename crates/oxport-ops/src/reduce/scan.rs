@@ -4,15 +4,17 @@
 //! thread per line.
 
 use crate::reduce::over::{wide, widest};
+use crate::support::checks::agree;
 use crate::support::class::C64;
-use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
+use crate::support::meta::{MetaArgs, Metas, one, pointwise_strides, preserved_strides, wrap_dim};
 use crate::support::promote::promote;
 use crate::support::rowmajor::{Lines, dense, fill_dense};
+use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{Analytic, DType, Element, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
+use oxport_tensor::{Analytic, DType, Element, Layout, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -56,7 +58,11 @@ pub static OPS: &[OpDef] = &[
         Tensor",
         diff_meta,
     )
+    .fill(differences)
+    .work(Class::Reduction)
+    .any_strides()
     .decomp(diff)
+    .exact(Exact::Bits)
     .doc("Differences of neighbors along a dimension, `n` times.")
     .samples(&[
         "f32[2, 5]",
@@ -64,9 +70,16 @@ pub static OPS: &[OpDef] = &[
         "b8[5]",
         "f32[3], 1, 0, f32[1]",
         "f32[3], 4",
+        "f32[2, 3]{1, 2}, 1, 0",
+        "f16[2, 4], 3",
+        "u8[2, 4], 2, 0, i32[1, 4]",
+        "b8[2, 5], 2, -1, b8[2, 1], b8[2, 2]",
+        "c64[4], 2",
+        "i64[2, 3], 0",
         "f32[2, 3], 1000000000000",
         "b8[0, 3], 7, 0",
         "!f32[]",
+        "!f32[2, 3], 1, 0, f32[1, 4]",
     ]),
 ];
 
@@ -197,7 +210,7 @@ fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<
             false => high + ((low - high).exp() + 1.0).ln(),
         }
     };
-    let mut fresh = TensorMut::empty(DType::C128, oxport_tensor::Layout::contiguous(out.sizes())?)?;
+    let mut fresh = TensorMut::empty(DType::C128, Layout::contiguous(out.sizes())?)?;
     let x = dense::<C64>(x)?;
     fill_dense::<C64>(&mut fresh, |out| {
         let start = C64::new(f64::NEG_INFINITY, 0.0);
@@ -214,17 +227,75 @@ fn diff_meta(args: &MetaArgs<'_>) -> Metas {
     let d = wrap_dim(dim, x.dim())?;
     let all: Vec<&Fake> = [before, Some(x), after].into_iter().flatten().collect();
     ensure!(all.iter().all(|t| t.dim() == x.dim()), "diff: other tensors of other dimensions");
-    let operands: Vec<Operand<'_, oxport_ir::Meta>> = all.iter().map(|t| Operand::Tensor(*t)).collect();
-    let mut fake = Fake::new(promote(&operands.iter().collect::<Vec<_>>())?, x.sizes.clone());
-    if n == 0 {
-        return one(Fake { dtype: x.dtype, device: x.device.clone(), ..fake });
+    for t in &all {
+        let pairs = t.sizes.iter().zip(&x.sizes).enumerate().filter(|(e, _)| *e != d);
+        pairs.into_iter().try_for_each(|(_, (a, b))| agree(args.cx, a, b, "diff: sizes of what is joined"))?;
     }
-    let total = all.iter().fold(Expr::from(0i64), |n, t| n + &t.sizes[d]);
-    let length = &total - &Expr::from(n);
-    let mut sizes = fake.sizes.clone();
-    sizes[d] = if args.cx.decide(&length.lt(&Expr::from(0i64)), false) { Expr::from(0i64) } else { length };
-    fake = Fake { device: x.device.clone(), ..Fake::new(fake.dtype, sizes) };
-    one(fake)
+    let operands: Vec<Operand<'_, oxport_ir::Meta>> = all.iter().map(|t| Operand::Tensor(*t)).collect();
+    let dtype = promote(&operands.iter().collect::<Vec<_>>())?;
+    let of_sizes = |sizes: Dims, strides: Dims| Fake {
+        strides,
+        device: x.device.clone(),
+        ..Fake::new(if n == 0 { x.dtype } else { dtype }, sizes)
+    };
+    if n == 0 {
+        return one(of_sizes(x.sizes.clone(), preserved_strides(args.cx, x)));
+    }
+    let mut joined = x.clone();
+    if all.len() > 1 {
+        joined.sizes[d] = all.iter().fold(Expr::from(0i64), |n, t| n + &t.sizes[d]);
+        joined.strides = contiguous_strides(&joined.sizes);
+    }
+    // The first round is of slices of the tensor, each further one of slices of the round before.
+    for n in [1, n - 1].into_iter().filter(|n| *n > 0) {
+        let length = &joined.sizes[d] - &Expr::from(n);
+        joined.sizes[d] = if args.cx.decide(&length.lt(&Expr::from(0i64)), false) { Expr::from(0i64) } else { length };
+        joined.strides = pointwise_strides(args.cx, &joined.sizes, &[&joined]);
+    }
+    one(of_sizes(joined.sizes, joined.strides))
+}
+
+fn differences(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
+    fn run<T: Number>(x: &Tensor, d: usize, rounds: usize, out: &mut TensorMut) -> Result<()> {
+        let Lines { n, inner, .. } = Lines::of(x.sizes(), d);
+        let mut values = x.to_vec::<T>()?;
+        fill_dense::<T>(out, |out| {
+            let kept = n.saturating_sub(rounds) * inner;
+            for (line, out) in values.chunks_exact_mut((n * inner).max(1)).zip(out.chunks_exact_mut(kept.max(1))) {
+                // Each round leaves one element less.
+                for left in (n - rounds..n).rev() {
+                    for i in 0..left * inner {
+                        line[i] = line[i + inner].sub(line[i]);
+                    }
+                }
+                out.copy_from_slice(&line[..kept]);
+            }
+            Ok(())
+        })
+    }
+    let (x, n, dim, before, after): (&Tensor, i64, i64, Option<&Tensor>, Option<&Tensor>) = args.unpack()?;
+    let out = &mut outs[0];
+    if n == 0 {
+        return Ok(oxport_tensor::copy(x, out)?);
+    }
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let d = wrap_dim(dim, x.rank())?;
+    let mut sizes = x.sizes().to_vec();
+    let parts: Vec<&Tensor> = [before, Some(x), after].into_iter().flatten().collect();
+    sizes[d] = parts.iter().map(|t| t.sizes()[d]).sum();
+    let mut joined = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
+    let mut start = 0;
+    for part in parts {
+        let place = joined.layout().narrow(d as i64, start, part.sizes()[d])?;
+        let part = part.to_dtype(out.dtype())?;
+        joined.part(place, |place| oxport_tensor::copy(&part, place))?;
+        start += part.sizes()[d];
+    }
+    let x = joined.freeze();
+    // Of bools the difference is the exclusive or.
+    dispatch!(plain out.dtype(), |T| run::<T>(&x, d, n as usize, out))
 }
 
 /// The most rounds of differences; each is three nodes.

@@ -182,11 +182,19 @@ pub static OPS: &[OpDef] = &[
         ["f32[2, 3]", "i64[2, 3], [1]", "!c64[2]"]
     ),
     OpDef::new("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size)
-        .fill(sum_to)
-        .work(Class::Reduction)
-        .doc("Sums over the dimensions along which a size was broadcast.")
-        .samples(&["f32[2, 3], [1, 3]", "f32[2, 3], [3]", "f32[2, 3], [2, 3]", "!f32[2, 3], [2]"])
-        .alias_if(|a, out| Ok(a.at::<&Fake>(0)?.sizes == out.sizes))
+        .decomp(sum_to)
+        .doc("Sums over the dimensions along which a size was broadcast; the tensor itself if there are none.")
+        .samples(&[
+            "f32[2, 3], [1, 3]",
+            "f32[2, 3], [3]",
+            "f32[2, 3], [2, 3]",
+            "f32[3, 2]{1, 4}, [3, 2]",
+            "f32[], []",
+            "f32[2, 1, 3], [1, 1]",
+            "b8[2], [1]",
+            "!f32[2, 3], [2]",
+        ])
+        .alias_if(|a, out| Ok(out.dim() > 0 && a.at::<&Fake>(0)?.sizes == out.sizes))
         .write_back("value"),
 ];
 
@@ -373,22 +381,30 @@ fn sum_to_size(args: &MetaArgs<'_>) -> Metas {
     // What is summed at all is summed in int64.
     let is_whole = x.dtype.is_integer() || x.dtype.is_bool();
     let dtype = if is_whole && (!spread.is_empty() || sizes.is_empty()) { DType::I64 } else { x.dtype };
+    if spread.is_empty() && !sizes.is_empty() {
+        return one(x.clone());
+    }
     one(Fake { device: x.device.clone(), ..Fake::new(dtype, sizes) })
 }
 
-fn sum_to(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    let x: &Tensor = args.at(0)?;
-    let lead = x.rank() - outs[0].rank();
-    let spread = |d: &usize| *d < lead || outs[0].sizes()[d - lead] != x.sizes()[*d];
-    let dims: Vec<i64> = (0..x.rank()).filter(spread).map(|d| d as i64).collect();
-    let sizes: Vec<i64> = (0..x.rank()).map(|d| if dims.contains(&(d as i64)) { 1 } else { x.sizes()[d] }).collect();
-    let wide = widest(x.dtype());
-    fn run<T: Number>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> oxport_tensor::Result<()> {
-        reduce::<T, T, T>(x, dims, out, T::ZERO, T::add, T::add, |a| a)
+/// As PyTorch's `sum_to`.
+fn sum_to(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
+    let (x, sizes): (NodeId, Vec<Argument>) = args.unpack()?;
+    if sizes.is_empty() {
+        return Ok(vec![b.call("sum", (x,))?.into()]);
     }
-    as_dtype(&mut outs[0], wide, |out| {
-        let place = out.layout().reshape(&sizes).ok_or_else(|| Error::invalid("strides that do not split"))?;
-        let x = x.to_dtype(wide)?;
-        Ok(out.part(place, |out| wide!(arith wide, |T| run::<T>(&x, &dims, out)))?)
-    })
+    let size = |a: &Argument| match a {
+        Argument::Node(n) => b.val(*n).ok()?.as_int().cloned(),
+        a => a.as_int().map(Expr::from),
+    };
+    let wanted = sizes.iter().map(size).collect::<Option<Vec<_>>>();
+    let wanted = wanted.ok_or_else(|| Error::invalid("sum_to_size: a size that is no integer"))?;
+    let rank = b.fake(x)?.dim();
+    let spread = spread_over(&MetaCx::new(b.env), b.fake(x)?, &wanted)?;
+    if spread.is_empty() {
+        return Ok(vec![x.into()]);
+    }
+    let dims = Argument::List(spread.into_iter().map(|d| (d as i64).into()).collect());
+    let sum = b.call("sum.dim_IntList", (x, dims, true))?;
+    Ok(vec![if rank > sizes.len() { b.call("view", (sum, Argument::List(sizes)))? } else { sum }.into()])
 }

@@ -2,14 +2,29 @@
 
 use crate::support::promote::{Promotion, promote};
 use oxport_ir::fake::{Dims, contiguous_strides};
-use oxport_ir::{Args, Error, Fake, MemoryFormat, Meta, MetaCx, Operand, Result, Val, ensure};
-use oxport_sym::Expr;
+use oxport_ir::{Arg, Args, Error, Fake, MemoryFormat, Meta, MetaCx, Operand, Real, Result, Val, ensure};
+use oxport_sym::{Expr, ShapeEnv};
 use oxport_tensor::Layout;
+use std::sync::LazyLock;
 
 /// The meta arguments of a call.
 pub type MetaArgs<'a> = Args<'a, Meta>;
 /// What a meta function gives.
 pub type Metas = Result<Vec<Val>>;
+
+/// No symbols: the environment of metas asked with numbers.
+static NUMBERS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
+
+/// What a meta function of this operator says of these arguments.
+pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
+    let cx = MetaCx::new(&NUMBERS);
+    meta(&MetaArgs::new(values, args.op, &cx))
+}
+
+/// Real arguments as metas.
+pub fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
+    args.iter().map(Arg::to_meta).collect()
+}
 
 /// One tensor as a result.
 pub fn one(fake: Fake) -> Metas {

@@ -4,12 +4,10 @@
 //! Laws: a view's meta function *is* the view; fake offsets are counted from the input's own offset, except for
 //! `as_strided`, whose offset is absolute; `aten::x_copy` is `aten::x` in fresh contiguous memory.
 
-use crate::support::meta::{MetaArgs, Metas, one};
+use crate::support::meta::{MetaArgs, Metas, ask_meta_of, fake_args, one};
 use oxport_ir::fake::Dims;
-use oxport_ir::{Arg, Args, Error, Fake, Meta, MetaCx, Real, Result, Val};
-use oxport_sym::ShapeEnv;
+use oxport_ir::{Args, Error, Fake, Real, Result, Val};
 use oxport_tensor::{Layout, Tensor, TensorMut};
-use std::sync::LazyLock;
 
 /// A view, or a list of views: the kernel follows the meta.
 macro_rules! view {
@@ -34,23 +32,9 @@ macro_rules! copy {
 }
 pub(crate) use {copy, view};
 
-/// No symbols: the environment of metas asked with numbers.
-static NUMBERS: LazyLock<ShapeEnv> = LazyLock::new(ShapeEnv::new);
-
 /// What a meta function says of real arguments: fakes with the sizes at hand, offsets from each tensor's own.
 pub(crate) fn ask_meta(args: &Args<'_, Real>, meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
     ask_meta_of(args, &fake_args(args.values), meta)
-}
-
-/// What a meta function of this operator says of these arguments.
-pub(crate) fn ask_meta_of(args: &Args<'_, Real>, values: &[Arg<Meta>], meta: fn(&MetaArgs<'_>) -> Metas) -> Metas {
-    let cx = MetaCx::new(&NUMBERS);
-    meta(&MetaArgs::new(values, args.op, &cx))
-}
-
-/// Real arguments as metas.
-pub fn fake_args(args: &[Arg<Real>]) -> Vec<Arg<Meta>> {
-    args.iter().map(Arg::to_meta).collect()
 }
 
 /// Lays what the meta says over the first argument's storage.

@@ -4,8 +4,8 @@
 //! takes of the copy, which has the strides of the original, gaps included (`clone_preserve_strides`), unless elements
 //! share places.
 
-use crate::support::meta::{MetaArgs, Metas, one, overlaps, preserved_strides};
-use crate::view::by_meta::{ask_meta_of, concrete, fake_args};
+use crate::support::meta::{MetaArgs, Metas, ask_meta_of, fake_args, one, overlaps, preserved_strides};
+use crate::view::by_meta::concrete;
 use crate::view::slice::{as_strided, diagonal, select, slice};
 use oxport_ir::{Arg, Args, Class, Error, Exact, Fake, Meta, OpDef, Real, Result, Val, Value, ensure};
 use oxport_sym::Expr;

@@ -45,7 +45,7 @@ fn run(op: &str, text: &str) -> Result<Vec<Value>> {
     let values = bind::<Real>(schema, &args, &kwargs.into_iter().collect(), &mut |id| Ok(Arg::Tensor(tensor(id))))?;
     let def = op.def().expect("law: checked above");
     let (env, cx) = (ShapeEnv::new(), RunCx::default());
-    let metas = oxport_ops::view::by_meta::fake_args(&values);
+    let metas = oxport_ops::support::meta::fake_args(&values);
     let vals = (def.meta)(&Args::new(&metas, &op, &MetaCx::new(&env)))?;
     let args = Args::new(&values, &op, &cx);
     match def.kernel {
