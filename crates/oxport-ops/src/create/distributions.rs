@@ -6,7 +6,8 @@ use crate::create::constants::like;
 use crate::create::random::{drawn, each, normals, sized, uniforms};
 use crate::support::checks::refuse_number;
 use crate::support::class::{RealArgs, input, map3};
-use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
+use crate::support::meta::{MetaArgs, Metas, one, overlaps, pointwise_as, pointwise_strides, preserved_strides};
+use oxport_ir::fake::contiguous_strides;
 use oxport_ir::{Fake, Noise, OpDef, Operand, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::{DType, Layout, Scalar, Tensor, TensorMut, memory};
@@ -33,12 +34,12 @@ pub static OPS: &[OpDef] = &[
     .samples(&["f32[2, 3], 0.5", "!f32[2], 1.5"]),
     drawn(
         "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
-        like,
+        uniform_meta,
         |a, o| uniforms(a, o, a.at(1)?, a.at(2)?),
     )
     .noise(Noise::Shaped)
     .doc("Uniform from `from` below `to`.")
-    .samples(&["f32[2, 3], -1.0, 1.0"]),
+    .samples(&["f32[2, 3], -1.0, 1.0", "f32[2, 3]{6, 2}"]),
     drawn(
         "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) \
         -> Tensor",
@@ -115,7 +116,7 @@ pub static OPS: &[OpDef] = &[
         normal,
     )
     .doc("Normal with means and standard deviations.")
-    .samples(&["f32[2, 3], f32[3]<1..2>"]),
+    .samples(&["f32[2, 3], f32[3]<1..2>", "f32[2, 3]{1, 2}, f32[2, 3]<1..2>"]),
     drawn(
         "aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
         normal_meta,
@@ -143,6 +144,13 @@ pub static OPS: &[OpDef] = &[
 pub(crate) fn probability(p: f64) -> Result<()> {
     ensure!((0.0..=1.0).contains(&p), "probability must be between 0 and 1, but got {p}");
     Ok(())
+}
+
+/// PyTorch's `uniform` keeps the strides as they are, gaps and all.
+fn uniform_meta(a: &MetaArgs<'_>) -> Metas {
+    let x: &Fake = a.at(0)?;
+    let strides = if overlaps(a.cx, x) { preserved_strides(a.cx, x) } else { x.strides.clone() };
+    one(Fake { strides, device: x.device.clone(), ..Fake::new(x.dtype, x.sizes.clone()) })
 }
 
 fn bernoulli_meta(a: &MetaArgs<'_>) -> Metas {
@@ -175,7 +183,15 @@ fn normal_meta(a: &MetaArgs<'_>) -> Metas {
         let message = format!("{}: expected a tensor for `mean` or `std`, got two numbers", a.name());
         return Err(oxport_ir::Error::invalid(message));
     };
-    one(pointwise_as(a.cx, &tensors, first.dtype)?)
+    // PyTorch draws in row-major order, and computes `std · drawn + mean` of that.
+    let mut out = pointwise_as(a.cx, &tensors, first.dtype)?;
+    let drawn = Fake { strides: contiguous_strides(&out.sizes), ..out.clone() };
+    let [mean, std] = operands.map(|o| if let Operand::Tensor(t) = o { Some(t) } else { None });
+    let scaled: Vec<&Fake> = std.into_iter().chain([&drawn]).collect();
+    let scaled = Fake { strides: pointwise_strides(a.cx, &out.sizes, &scaled), ..out.clone() };
+    let moved: Vec<&Fake> = [&scaled].into_iter().chain(mean).collect();
+    out.strides = pointwise_strides(a.cx, &out.sizes, &moved);
+    one(out)
 }
 
 fn normal(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

@@ -194,7 +194,7 @@ pub(super) fn sized(a: &MetaArgs<'_>) -> Metas {
     made(a, a.named("size")?, DType::F32)
 }
 
-/// The output's elements in the order of memory, if they are dense; else in row-major order.
+/// The output's elements in the order of memory.
 fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) -> Result<()> {
     let n = out.numel() as i64;
     if out.layout().is_dense() {
@@ -206,7 +206,17 @@ fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) ->
     }
     let mut values = memory::filled(T::default(), n as usize)?;
     f(&mut values);
-    Ok(oxport_tensor::copy(&Tensor::from_vec(out.sizes(), values)?, out)?)
+    // Dense, in the same order of the dimensions.
+    let (sizes, gaps) = (out.sizes().to_vec(), out.strides().to_vec());
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(gaps[d]));
+    let (mut strides, mut next) = (vec![0; sizes.len()], 1);
+    for &d in order.iter().rev() {
+        strides[d] = next;
+        next *= sizes[d];
+    }
+    let values = Tensor::from_vec(&[n], values)?.with_layout(Layout::new(&sizes, &strides, 0)?)?;
+    Ok(oxport_tensor::copy(&values, out)?)
 }
 
 /// Real numbers drawn as a whole; complex outputs get twice as many.

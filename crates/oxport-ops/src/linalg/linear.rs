@@ -7,7 +7,7 @@ use crate::support::checks::{agree, fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
 use crate::support::product::{Plus, check_product_dtype, last_product, part, prepared_right, product_cost, right};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Prepared, Real, Result, Val, ensure,
+    Args, Argument, Build, Builder, Class, Error, Fake, MetaCx, NodeId, OpDef, Prepared, Real, Result, Val, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::gemm::Right;
@@ -71,6 +71,7 @@ const fn matmul_like(schema: &'static str) -> OpDef {
             "f32[3], f32[5, 3, 2]",
             "i64[2, 3], i64[3, 2]",
             "f32[0, 2, 3], f32[3, 4]",
+            "f32[2, 3, 0], f32[0, 4]",
             "!f32[], f32[2]",
             "!f32[2, 3], f32[2, 3]",
         ])
@@ -158,11 +159,28 @@ pub(crate) fn ints(values: &[i64]) -> Argument {
 
 /// `[…, k]` as `[rows, k]`.
 fn fold_rows(b: &mut Builder<'_>, x: NodeId) -> Result<NodeId> {
-    let fake = b.fake(x)?;
-    let (ndim, rows) = (fake.dim(), fake.sizes[..fake.dim() - 1].iter().fold(Expr::from(1i64), |n, s| n * s));
-    let rows = rows.as_int().unwrap_or(-1).into();
+    let ndim = b.fake(x)?.dim();
+    let rows = leading(b, x, ndim - 1)?;
     let last = b.size(x, ndim as i64 - 1)?;
     b.call("reshape", (x, Argument::List(vec![rows, last])))
+}
+
+/// The first `count` sizes as one size of a reshape. None can be inferred beside a size of 0.
+fn leading(b: &mut Builder<'_>, x: NodeId, count: usize) -> Result<Argument> {
+    let sizes = b.fake(x)?.sizes.clone();
+    if let Some(n) = Expr::product(&sizes[..count]).as_int() {
+        return Ok(n.into());
+    }
+    let cx = MetaCx::new(b.env);
+    if sizes[count..].iter().all(|n| cx.known(&n.gt(&Expr::from(0i64))) == Some(true)) {
+        return Ok((-1i64).into());
+    }
+    let mut product = b.size(x, 0)?;
+    for d in 1..count as i64 {
+        let size = b.size(x, d)?;
+        product = b.call("_operator::mul", (product, size))?.into();
+    }
+    Ok(product)
 }
 
 /// `[rows, n]` as `[…, n]` with the leading sizes of `like`.
@@ -265,9 +283,9 @@ fn batched(b: &mut Builder<'_>, x: NodeId, y: NodeId) -> Result<NodeId> {
         if lead == 1 {
             return Ok(t);
         }
-        let known: Option<i64> = b.fake(t)?.sizes[..lead].iter().map(Expr::as_int).product();
         let [m, n] = tail;
-        b.call("reshape", (t, Argument::List(vec![known.unwrap_or(-1).into(), m, n])))
+        let batch = leading(b, t, lead)?;
+        b.call("reshape", (t, Argument::List(vec![batch, m, n])))
     };
     let (xs, ys) = (fold(b, x)?, fold(b, y)?);
     let out = b.call("bmm", (xs, ys))?;

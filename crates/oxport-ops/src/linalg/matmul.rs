@@ -5,7 +5,7 @@
 
 use crate::support::checks::{agree, fresh, of_dim, same_dtype};
 use crate::support::composite::composite;
-use crate::support::meta::{MetaArgs, Metas, broadcast, one};
+use crate::support::meta::{MetaArgs, Metas, broadcast, one, pointwise_strides};
 use crate::support::product::{
     Plus, check_product_dtype, inner, last_product, part, prepared_right, product_cost, right,
 };
@@ -88,7 +88,11 @@ pub static OPS: &[OpDef] = &[
     .fill(addr)
     .work(Class::Pointwise)
     .any_strides()
-    .samples(&["f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5", "i64[3], i64[2], i64[3]"]),
+    .samples(&[
+        "f32[2, 3], f32[2], f32[3], beta=2, alpha=0.5",
+        "i64[3], i64[2], i64[3]",
+        "f32[2, 3]{1, 2}, f32[2], f32[3]",
+    ]),
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
@@ -300,7 +304,10 @@ fn addr_meta(args: &MetaArgs<'_>) -> Metas {
     let (a, b) = vectors(args, 1)?;
     let dtype = promoted(promoted(x.dtype, a.dtype)?, b.dtype)?;
     let sizes: [Expr; 2] = [a.sizes[0].clone(), b.sizes[0].clone()];
-    addend(args, &x.with_dtype(dtype), fresh(a, dtype, sizes))
+    addend(args, &x.with_dtype(dtype), fresh(a, dtype, sizes.clone()))?;
+    // The sum of a product, which is in row-major order, and of what it is added to.
+    let product = fresh(a, dtype, sizes.clone());
+    one(Fake { strides: pointwise_strides(args.cx, &sizes, &[x, &product]), ..product })
 }
 
 fn addr(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -70,7 +70,7 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm_meta)
         .decomp(renorm)
         .doc("Every index of a dimension scaled down to a norm that is not to be exceeded.")
-        .samples(&["f32[2, 3], 2, 0, 1.0", "!f32[3], 2, 0, 1.0"]),
+        .samples(&["f32[2, 3], 2, 0, 1.0", "f32[2, 3]{1, 2}, 2, 0, 1.0", "!f32[3], 2, 0, 1.0"]),
 ];
 
 /// The order of a norm: the argument `p` or `ord`, 2 if it is missing.
@@ -169,6 +169,6 @@ fn renorm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> 
         _ => None,
     };
     let down = "mul.Scalar(reciprocal(add.Scalar(norm, 1e-07)), most)";
-    let text = format!("mul.Tensor(x, where.ScalarOther(gt.Scalar(norm, most), {down}, 1.0))");
+    let text = format!("contiguous(mul.Tensor(x, where.ScalarOther(gt.Scalar(norm, most), {down}, 1.0)))");
     Ok(vec![b.expr(&text, &names)?])
 }

@@ -3,13 +3,15 @@
 //! Laws: dtypes must be equal; an input without batch dimension gives a result without one; the result is channels last
 //! where the input or the weight is (two and three dimensions), else contiguous.
 
+mod composed;
+
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
 use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last};
 use crate::support::product::{check_product_dtype, part};
+use composed::conv_decomp;
 use oxport_ir::work::pass;
 use oxport_ir::{
-    Arg, Args, Argument, Build, Builder, Class, Cost, Error, Fake, FromArg, Kwargs, Meta, MetaCx, NodeId, OpDef,
-    Prepared, Real, Result, Val, World, ensure,
+    Arg, Args, Class, Cost, Error, Fake, FromArg, Meta, MetaCx, OpDef, Prepared, Real, Result, Val, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, Form, PackedKernel, With, convolution};
@@ -108,12 +110,21 @@ pub static OPS: &[OpDef] = &[
         stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, \
         SymInt[2] dilation=[1, 1]) -> Tensor",
     )
-    .samples(&["f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], 2, 1, 1, 2"]),
+    .samples(&[
+        "f32[2, 4, 5, 5], f32[4, 3, 3, 3], f32[6], 2, 1, 1, 2",
+        "f32[4, 5, 5], f32[4, 3, 3, 3]{27, 1, 9, 3}",
+        "f32[4, 5, 5]{1, 20, 4}, f32[4, 3, 3, 3]",
+    ]),
     form(
         "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] \
         stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt \
         groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-    ),
+    )
+    .samples(&[
+        "f32[1, 2, 3, 3, 3], f32[2, 3, 2, 2, 2]",
+        "f32[1, 2, 3, 3, 3]{54, 1, 18, 6, 2}, f32[2, 3, 2, 2, 2]",
+        "f32[2, 2, 3, 3, 3]{54, 1, 18, 6, 2}, f32[2, 3, 2, 2, 2]",
+    ]),
 ];
 
 /// A form that is `aten::convolution` with other arguments.
@@ -285,14 +296,34 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     // A sequence is an image of one row, which is made contiguous first: its weight alone decides.
     let last = match n {
         1 => prefers_channels_last(cx, &as_image(s.weight)),
-        _ => batched && (prefers_channels_last(cx, s.x) || prefers_channels_last(cx, s.weight)),
+        _ if s.transposed && is_native(&s, cx) => false,
+        // A volume without a batch is in row-major order, whatever its weight.
+        _ => batched && prefers_channels_last(cx, s.x) || (batched || n == 2) && prefers_channels_last(cx, s.weight),
     };
     let strides = match (last, batched) {
         (false, _) => out.strides,
         (true, true) => channels_last_strides(&out.sizes),
-        (true, false) => [Expr::from(1i64), out.sizes[0].clone()].into_iter().collect(),
+        (true, false) => {
+            let batch: Vec<Expr> = [Expr::from(1i64)].into_iter().chain(out.sizes.iter().cloned()).collect();
+            channels_last_strides(&batch).into_iter().skip(1).collect()
+        }
     };
     one(Fake { strides, ..out })
+}
+
+/// True for the convolutions of volumes that oneDNN is not asked for: PyTorch's own kernels know row-major order only.
+/// (`use_mkldnn` of `aten/src/ATen/native/Convolution.cpp`: those of float64, and the small ones of one volume.)
+fn is_native(s: &Spec<'_, Fake, Expr>, cx: &MetaCx<'_>) -> bool {
+    const SMALL: i64 = 20_480;
+    let [_, _, _, height, width] = &s.weight.sizes[..] else { return false };
+    let hint = |n: &Expr| cx.hint(n).unwrap_or(1);
+    let lead = s.x.sizes.iter().take(s.x.dim() - 1).map(hint).fold(1i64, i64::saturating_mul);
+    let is_one = s.x.dim() < s.weight.dim() || cx.is(&s.x.sizes[0], 1);
+    match s.x.dtype {
+        DType::F16 | DType::BF16 => false,
+        DType::F32 => is_one && cx.is(&s.groups, 1) && !(hint(height) > 3 && hint(width) > 3) && lead <= SMALL,
+        _ => true,
+    }
 }
 
 /// A tensor of sequences as images of one row.
@@ -423,77 +454,4 @@ fn grown(x: &Tensor, more: &[i64]) -> Result<Tensor> {
     let inside = Layout::new(x.sizes(), out.strides(), 0)?;
     out.part(inside, |out| copy(x, out))?;
     Ok(out.freeze())
-}
-
-/// As `convolution` over a batch, padding made explicit.
-fn conv_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let (mut x, w): (NodeId, NodeId) = (args.at(0)?, args.at(1)?);
-    if b.fake(x)?.dtype.is_complex() {
-        return complex_decomp(b, args);
-    }
-    let n = b.fake(w)?.dim() - 2;
-    let batched = b.fake(x)?.dim() == n + 2;
-    let numbers = |name: &str| per_dim(&args.named::<Vec<Argument>>(name)?, n, name);
-    let dilation = numbers("dilation")?;
-    let padding = match padding_name(args)? {
-        Some("same") => {
-            let mut before = vec![0i64; n];
-            let mut after = vec![0i64; n];
-            for d in 0..n {
-                let kernel = b.fake(w)?.sizes[d + 2].as_int();
-                let (Some(kernel), Argument::Int(step)) = (kernel, &dilation[d]) else {
-                    return Err(Error::unsupported("padding by name of a symbolic kernel"));
-                };
-                let total = step.checked_mul(kernel - 1);
-                let total = total.ok_or_else(|| Error::invalid(format!("a dilation of {step} is too large")))?;
-                (before[d], after[d]) = (total / 2, total % 2);
-            }
-            if after.iter().any(|&a| a != 0) {
-                let pad: Vec<i64> = after.iter().rev().flat_map(|&a| [0, a]).collect();
-                x = b.call("constant_pad_nd", (x, pad))?;
-            }
-            before.into_iter().map(Argument::Int).collect()
-        }
-        Some(_) => vec![Argument::Int(0); n],
-        None => numbers("padding")?,
-    };
-    if !batched {
-        x = b.call("unsqueeze", (x, 0i64))?;
-    }
-    let transposed = is_transposed(args)?;
-    let output_padding = if args.has("output_padding") { numbers("output_padding")? } else { vec![0i64.into(); n] };
-    let call: Vec<Argument> = vec![
-        x.into(),
-        w.into(),
-        args.named("bias")?,
-        numbers("stride")?.into(),
-        padding.into(),
-        dilation.into(),
-        transposed.into(),
-        output_padding.into(),
-        args.named("groups")?,
-    ];
-    let y = b.call("convolution", call)?;
-    Ok(vec![if batched { y.into() } else { b.call("squeeze.dim", (y, 0i64))?.into() }])
-}
-
-/// PyTorch convolves no complex numbers: three real convolutions.
-fn complex_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {
-    let schema = args.op.schema().expect("law: it is in the table");
-    let given: Vec<Argument> = schema.args.iter().map(|p| args.argument(&p.name).unwrap_or(Argument::None)).collect();
-    let mut conv = |part: &str, is_biased: bool| {
-        let mut call = given.clone();
-        if !is_biased {
-            call[2] = Argument::None;
-        }
-        for x in call.iter_mut().take(3).filter(|x| **x != Argument::None) {
-            *x = b.expr(part, &|_| Some(x.clone()))?;
-        }
-        b.call_op(args.op, call, Kwargs::new())
-    };
-    let (real, imag) = (conv("real(x)", true)?, conv("imag(x)", false)?);
-    let sum = conv("add.Tensor(real(x), imag(x))", true)?;
-    let parts = |name: &str| [("r", real), ("i", imag), ("s", sum)].iter().find(|p| p.0 == name).map(|p| p.1.into());
-    let text = "view_as_complex(stack([sub.Tensor(r, i), sub.Tensor(sub.Tensor(s, r), i)], -1))";
-    Ok(vec![b.expr(text, &parts)?])
 }

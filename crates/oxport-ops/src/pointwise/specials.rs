@@ -8,6 +8,7 @@ use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::{RealArgs, Rule, binary, input, map1, real1, real2, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise};
+use crate::view::by_meta::copied;
 use oxport_ir::{Class, Error, OpDef, Operand, Result, ensure};
 use oxport_tensor::{DType, Tensor, TensorMut, math};
 use std::f64::consts::PI;
@@ -322,7 +323,7 @@ pub static OPS: &[OpDef] = &[
         .work(Class::Pointwise)
         .any_strides()
         .doc("The logarithm of the multivariate gamma function of dimension `p`.")
-        .samples(&["f32[3]<3..5>, 2", "!f32[3], 0"]),
+        .samples(&["f32[3]<3..5>, 2", "f32[2, 3]{1, 2}<3..5>, 2", "!f32[3], 0"]),
     OpDef::new("aten::special_multigammaln(Tensor self, int p) -> Tensor", mvlgamma_meta)
         .fill(mvlgamma)
         .work(Class::Pointwise)
@@ -409,7 +410,8 @@ const MOST_TERMS: usize = 1 << 25;
 fn mvlgamma_meta(a: &MetaArgs<'_>) -> Metas {
     let p: i64 = a.at(1)?;
     ensure!(p >= 1, "p has to be greater than or equal to 1");
-    to_float(a, 0)
+    // A sum over a dimension of its own, whose result is in row-major order.
+    copied(to_float(a, 0)?)
 }
 
 fn mvlgamma(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

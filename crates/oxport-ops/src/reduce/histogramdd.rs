@@ -37,7 +37,8 @@ pub static OPS: &[OpDef] = &[
     )
     .fill(histogram)
     .work(Class::Search)
-    .doc("How many points are in each box between edges, and the edges."),
+    .doc("How many points are in each box between edges, and the edges.")
+    .samples(&["f32[10, 2], [f32[3]{2}, f32[4]]"]),
     OpDef::new(
         "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? \
         weight=None, bool density=False) -> Tensor[]",
@@ -118,16 +119,17 @@ fn meta(a: &MetaArgs<'_>) -> Metas {
     let mut edges = Vec::with_capacity(count);
     for b in bins(a, count)? {
         edges.push(match b {
-            Bins::Count(n) => Expr::from(n) + Expr::from(1i64),
+            Bins::Count(n) => fresh(x, x.dtype, [Expr::from(n) + &one]),
             Bins::Edges(t) => {
                 ensure!(t.dim() == 1 && t.dtype == x.dtype, "{} of {x} between {t}", a.name());
                 ensure!(!a.cx.is(&t.sizes[0], 0), "{} without edges", a.name());
-                t.sizes[0].clone()
+                // They are handed on, and lie as they did.
+                Fake { strides: t.strides.clone(), ..fresh(x, x.dtype, t.sizes.clone()) }
             }
         });
     }
-    let boxes: Vec<Expr> = edges.iter().map(|n| n - &one).collect();
-    let edges = edges.into_iter().map(|n| Val::Tensor(fresh(x, x.dtype, [n]))).collect();
+    let boxes: Vec<Expr> = edges.iter().map(|t| &t.sizes[0] - &one).collect();
+    let edges = edges.into_iter().map(Val::Tensor).collect();
     Ok(vec![Val::Tensor(fresh(x, x.dtype, boxes)), Val::List(edges)])
 }
 

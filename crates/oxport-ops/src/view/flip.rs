@@ -47,7 +47,7 @@ pub static OPS: &[OpDef] = &[
         .any_strides()
         .exact(Exact::Bits)
         .doc("Quarter turns from the first dimension towards the second.")
-        .samples(&["f32[2, 3]", "f32[2, 3], 2", "f32[2, 3], -1, [1, 0]", "!f32[3]"]),
+        .samples(&["f32[2, 3]", "f32[2, 3], 2", "f32[2, 3], -1, [1, 0]", "f32[2, 3]{1, 2}, 4", "!f32[3]"]),
 ];
 
 fn fresh(x: &Fake, sizes: impl IntoIterator<Item = Expr>) -> Fake {
@@ -141,8 +141,11 @@ fn turn(rank: usize, k: i64, dims: &[i64]) -> Result<(usize, usize, i64)> {
 fn rot90_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, k, dims): (&Fake, i64, Vec<i64>) = args.unpack()?;
     let (a, b, k) = turn(x.dim(), k, &dims)?;
-    let mut strides = preserved_strides(args.cx, x);
     let mut sizes = x.sizes.clone();
+    if k == 0 {
+        return one(fresh(x, sizes));
+    }
+    let mut strides = preserved_strides(args.cx, x);
     if k % 2 == 1 {
         sizes.swap(a, b);
         strides.swap(a, b);
