@@ -14,7 +14,7 @@ ExportedProgram:
     class GraphModule(torch.nn.Module):
         def forward(self, x: "f32[2, 3]"):
             abs_1: "f32[2, 3]" = torch.ops.aten.abs.default(x)
-            _to_copy: "f64[2, 3]" = torch.ops.aten.to.dtype(abs_1, torch.float64)
+            _to_copy: "f64[2, 3]" = torch.ops.aten._to_copy.default(abs_1, dtype = torch.float64, device = device(type='cpu'))
             gelu: "f64[2, 3]" = torch.ops.aten.gelu.default(_to_copy, approximate = 'tanh')
             relu: "f64[2, 3]" = torch.ops.aten.relu.default(gelu)
             return (relu,)

@@ -196,12 +196,6 @@ impl Emitter<'_, '_> {
         {
             return Ok(value);
         }
-        // The name is that of the node which the user sees.
-        let name = self.old.node(old).name.clone();
-        if let Some(taken) = self.new.find(&name).filter(|_| !self.kept.contains_key(&old)) {
-            let other = self.new.unique_name(&name);
-            self.new.rename(taken, &other)?;
-        }
         self.apart(old)
     }
 
@@ -218,6 +212,13 @@ impl Emitter<'_, '_> {
         // Its node may be there already, for another value that lies in its storage.
         if self.kept.get(&maker).is_some_and(|kept| self.owned.contains(kept)) {
             self.kept.remove(&maker);
+        }
+        // The name is that of the node which the user sees.
+        let name = self.old.node(old).name.clone();
+        let is_new = |_: &NodeId| !views.is_empty() || !self.kept.contains_key(&old);
+        if let Some(taken) = self.new.find(&name).filter(is_new) {
+            let other = self.new.unique_name(&name);
+            self.new.rename(taken, &other)?;
         }
         let mut value = self.keep(maker)?;
         self.owned.insert(value);

@@ -135,6 +135,9 @@ pub(crate) fn once(_: Id) -> u64 {
 /// A class, and which of its terms it may take.
 pub(crate) type Taken<'a> = (Id, Box<dyn Fn(&Term) -> bool + 'a>);
 
+/// So many new terms count as little as a picosecond.
+const FAVOR: u64 = 1 << 12;
+
 /// Chooses for all outputs and effects of the program; classes may count several times.
 pub(crate) fn extract(
     program: &ExportedProgram,
@@ -147,17 +150,19 @@ pub(crate) fn extract(
     let Candidates { classes, mut terms, mut space, given, own_count, index } =
         Candidates::of(program, ingested, weight, model, prefer);
     let at = |id: Id| index[&egraph.find(id)];
-    let new_terms = |space: &mut Space, change: fn(u64) -> u64| {
+    // Among equals the program's own, so that what was optimized stays as it is.
+    let favor_own = |space: &mut Space| {
         for ((nodes, terms), own) in space.classes.iter_mut().zip(&terms).zip(&own_count) {
-            let calls = nodes.iter_mut().zip(terms).skip(*own).filter(|(_, term)| matches!(term, Term::Op(..)));
-            calls.for_each(|(node, _)| node.cost = change(node.cost));
+            for (i, (node, term)) in nodes.iter_mut().zip(terms).enumerate() {
+                let is_new = i >= *own && matches!(term, Term::Op(..));
+                node.cost = node.cost.saturating_mul(FAVOR).saturating_add(u64::from(is_new));
+            }
         }
     };
     let pick = match prefer {
         Prefer::Own => given,
         _ => {
-            // Among equals the program's own, so that what was optimized stays as it is.
-            new_terms(&mut space, |cost| cost + 1);
+            favor_own(&mut space);
             let pick = space.choose(Some(&given), &Effort::default())?;
             // A value that must lie in a storage of its own may have to be computed as the program did, from classes
             // that the choice does not need: these keep what the search found for them, or the program's terms.
@@ -186,7 +191,7 @@ pub(crate) fn extract(
         }
     };
     if !matches!(prefer, Prefer::Own) {
-        new_terms(&mut space, |cost| cost - 1);
+        space.classes.iter_mut().flatten().for_each(|node| node.cost /= FAVOR);
     }
     let price = space.price(&pick)?;
     let chosen = classes.iter().zip(&mut terms).zip(&pick);

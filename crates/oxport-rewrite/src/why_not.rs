@@ -12,7 +12,6 @@ use crate::kind::{Differs, Kind, same_type};
 use crate::matching::{self, Match, Miss, is_function, matches, over, parts, short};
 use crate::rule::{Rule, Soundness};
 use crate::rules;
-use crate::rules::recurrent::Layer;
 use crate::term::{Name, Term};
 use crate::typing::Graph;
 use crate::{Limits, Phase, Stop};
@@ -198,15 +197,9 @@ impl Search<'_> {
             let taken: Vec<Taken<'_>> = made.into_iter().map(|one| only(graph, one)).collect();
             return self.of_fired(ingested, class, "its part of the merged product", &is_made, &taken);
         }
-        let is_rule = |layer: &Layer| layer.rules().any(|rule| rule == name);
-        if let Some(layer) = rules::recurrent::LAYERS.iter().find(|layer| is_rule(layer)) {
-            let expected = match name {
-                _ if name == layer.rule => "the steps of one layer over the same weights, in order",
-                _ if name == layer.stack => "layers that read one another, over parts of one state",
-                _ => "one step",
-            };
-            let expected = format!("expected {expected}, got another value");
-            return Found::new(Found::REFUSED, Reason::Group, [expected]);
+        if let Some(expected) = rules::recurrent::LAYERS.iter().find_map(|layer| layer.expected(name)) {
+            let line = format!("expected {expected}, got another value");
+            return Found::new(Found::REFUSED, Reason::Group, [line]);
         }
         match rules::merge::group(graph, name, class) {
             Ok(count) if is_kept_out => {

@@ -156,14 +156,15 @@ pub(super) static RULES: &[Rule] = &[
     // A mask of bools is this one, for PyTorch too.
     rule(
         "attention-mask-of-bools",
-        "(scaled_dot_product_attention ?q ?k ?v (masked_fill.Scalar (scalar_tensor ?n ?d ?l ?e ?i) ?b ?z) ?p ?c ?s ?g)",
-        "(scaled_dot_product_attention ?q ?k ?v ?b ?p ?c ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v (masked_fill.Scalar (scalar_tensor ?n ?d ?l ?e ?i) ?b 0.0) 0.0 False \
+        ?s ?g)",
+        "(scaled_dot_product_attention ?q ?k ?v ?b 0.0 False ?s ?g)",
     )
     .given(
         "q: f32[2, 3, 5, 4], k: f32[2, 3, 7, 4], v: f32[2, 3, 7, 6], n: -inf, d: float32, l: None, e: None, i: None, \
-        b: b8[5, 7], z: 0.0, p: 0.0, c: False, s: None, g: False",
+        b: b8[5, 7], s: None, g: False",
     )
-    .when(&[Is("n", f64::NEG_INFINITY), Is("z", 0.0), OfDType("d", "q")])
+    .when(&[Is("n", f64::NEG_INFINITY), OfDType("d", "q")])
     .rounding(),
     // What is filled with a number so low that no score changes it.
     rule("where-number", "(where.self ?b (scalar_tensor ?c ?d ?l ?e ?p) ?x)", "(masked_fill.Scalar ?x ?b ?c)")

@@ -1,6 +1,6 @@
 //! Products: flattened ones as they were meant, `linear` and its bias, scales.
 
-use crate::condition::Condition::{KeepsLast, Modest, ModestInHalf, Rank, RoundsOnce, SameDType, SwapsLast};
+use crate::condition::Condition::{KeepsLast, Last, Modest, ModestInHalf, Rank, RoundsOnce, SameDType, SwapsLast};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -43,6 +43,13 @@ pub(super) static RULES: &[Rule] = &[
     rule("mm-rows", "(reshape (mm (reshape ?x ?s) ?w) ?r)", "(matmul ?x ?w)")
         .given("x: f32[2, 5, 3], s: [10, 3], w: f32[3, 4], r: [2, 5, 4]")
         .rounding(),
+    // As PyTorch writes `mv` and `dot` in Core ATen.
+    rule("mv", "(sum.dim_IntList (mul.Tensor ?a ?x) ?d ?k ?t)", "(mv ?a ?x)")
+        .given("a: f32[5, 3], x: f32[3], d: [1], k: False, t: None")
+        .against(&["a: f32[3, 3], x: f32[3], d: [0], k: False, t: None"])
+        .when(&[Last("d", "a")])
+        .rounding()
+        .stands_for("PyTorch's decomposition of `mv` and `matmul`"),
     rule("bmm-matmul", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
         .given("x: f32[2, 5, 3, 4], s: [10, 3, 4], y: f32[2, 5, 4, 6], t: [10, 4, 6], r: [2, 5, 3, 6]")
         .against(&[

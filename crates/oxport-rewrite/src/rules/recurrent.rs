@@ -50,6 +50,14 @@ impl Layer {
     pub fn rules(&self) -> impl Iterator<Item = &'static str> {
         [self.rule, self.stack].into_iter().chain(self.step.map(|(_, rule)| rule))
     }
+    /// What one of its rules looks for, for a message.
+    pub fn expected(&self, rule: &str) -> Option<&'static str> {
+        match self.rules().position(|name| name == rule)? {
+            0 => Some("the steps of one layer over the same weights, in order"),
+            1 => Some("layers that read one another, over parts of one state"),
+            _ => Some("one step"),
+        }
+    }
 }
 
 pub(crate) const LAYERS: &[Layer] = &[
