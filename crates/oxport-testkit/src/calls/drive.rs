@@ -140,8 +140,11 @@ fn stages(call: &Call, reached: &Cell<Reached>, enter: &mut dyn FnMut(&'static s
     }
     reached.set(Reached::Verified);
     let work: usize = call.tensors().iter().map(|t| t.layout().map_or(0, |l| l.numel())).fold(0, usize::saturating_add);
-    let cost = |(_, node)| oxport_ir::infer::cost_of(&program.graph, node, &program.env).map_or(0.0, |cost| cost.flops);
-    let flops: f64 = program.graph.nodes().map(cost).sum();
+    // Symbols without hints say nothing of the work.
+    let sized = (call.mode == Mode::Bounded).then(|| build(&Call { mode: Mode::Plain, ..call.clone() }).ok()).flatten();
+    let sized = sized.as_ref().map_or(&program, |(program, _)| program);
+    let cost = |(_, node)| oxport_ir::infer::cost_of(&sized.graph, node, &sized.env).map_or(0.0, |cost| cost.flops);
+    let flops: f64 = sized.graph.nodes().map(cost).sum();
     let mut run = |program: oxport::Result<oxport::ExportedProgram>, plan: &'static str, run: &'static str| {
         let Ok(program) = program else { return };
         enter(plan);
