@@ -71,19 +71,27 @@ pub fn seen_places(graph: &Graph) -> HashSet<NodeId> {
     places
 }
 
+/// The node that made the storage of a node's value, and the views on the way from it, the last one first, each with
+/// what it views.
+pub fn made_by(graph: &Graph, mut id: NodeId) -> (NodeId, Vec<(NodeId, NodeId)>) {
+    let mut views = Vec::new();
+    while sharing(graph.node(id)) == Sharing::View
+        && let Some(of) = graph.node(id).first_input()
+    {
+        views.push((id, of));
+        id = of;
+    }
+    (id, views)
+}
+
 /// The call that made the storage in which a result lies, and the number among its results; `None` if it is not the
 /// call's own, or nobody says whose.
-fn storage_of(graph: &Graph, mut id: NodeId) -> Option<(NodeId, i64)> {
-    loop {
-        let node = graph.node(id);
-        node.op()?;
-        match (sharing(node), is_element(graph, node)) {
-            (Sharing::Own, _) => return Some((id, 0)),
-            (Sharing::View, true) => return node.getitem(),
-            (Sharing::View, false) => id = node.first_input()?,
-            (Sharing::Unclear, _) => return None,
-        }
-    }
+fn storage_of(graph: &Graph, id: NodeId) -> Option<(NodeId, i64)> {
+    let (maker, views) = made_by(graph, id);
+    let node = graph.node(maker);
+    node.op().filter(|_| sharing(node) == Sharing::Own)?;
+    let element = views.last().and_then(|(view, _)| graph.node(*view).getitem());
+    Some((maker, element.map_or(0, |(_, number)| number)))
 }
 
 /// True for one of the results of a call, which lie apart: each has a storage of its own.

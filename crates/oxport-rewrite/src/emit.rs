@@ -12,7 +12,7 @@ use crate::extract::Choice;
 use crate::ingest::{Ingested, is_droppable, observed};
 use crate::term::{Term, written};
 use egg::Id;
-use oxport_ir::storage::{Sharing, is_element, sharing};
+use oxport_ir::storage::{Sharing, is_element, made_by, sharing};
 use oxport_ir::{Argument, Builder, Error, ExportedProgram, Graph, Node, NodeId, NodeKind, NodeMeta, Registry, Result};
 use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
@@ -83,9 +83,12 @@ pub(crate) fn needed_for(
         }
         let term = choice.term(egraph, class);
         // The old node may have to be kept as it was.
-        if let Some(Term::Leaf(index) | Term::Own(index, _)) = term {
-            open.extend(ingested.reads(program, *index).map(|c| egraph.find(c)));
-        }
+        let read = match term {
+            Some(Term::Leaf(index)) => ingested.reads(program, *index),
+            Some(Term::Own(index, _)) => ingested.reads_apart(program, *index),
+            _ => Vec::new(),
+        };
+        open.extend(read.into_iter().map(|c| egraph.find(c)));
         open.extend(term.into_iter().flat_map(egg::Language::children).map(|k| egraph.find(*k)));
     }
     needed
@@ -116,7 +119,7 @@ impl Emitter<'_, '_> {
     fn output(&mut self, node: &Node) -> Result<()> {
         let mut args = Vec::with_capacity(node.args.len());
         for a in &node.args {
-            let new = self.argument(a)?;
+            let new = self.argument(node, a)?;
             let was_input = a.as_node().is_some_and(|n| self.old.node(n).kind == NodeKind::Placeholder);
             args.push(match new {
                 Argument::Node(n) if !was_input && self.new.node(n).kind == NodeKind::Placeholder => {
@@ -138,24 +141,35 @@ impl Emitter<'_, '_> {
         if let Some(&new) = self.kept.get(&id) {
             return Ok(new);
         }
-        let node = self.old.node(id);
-        let args: Vec<Argument> = node.args.iter().map(|a| self.argument(a)).collect::<Result<_>>()?;
-        let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
-        let name = self.new.unique_name(&node.name);
-        let new = self.new.append(Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() })?;
+        let new = self.written(id, None)?;
         self.kept.insert(id, new);
         Ok(new)
     }
 
-    fn argument(&mut self, a: &Argument) -> Result<Argument> {
+    /// A node as the old one was written, over another value in the place of one, if that is said.
+    fn written(&mut self, id: NodeId, instead: Option<(NodeId, NodeId)>) -> Result<NodeId> {
+        let node = self.old.node(id);
+        let args = node.args.iter().map(|a| match (a, instead) {
+            (Argument::Node(n), Some((of, value))) if *n == of => Ok(value.into()),
+            _ => self.argument(node, a),
+        });
+        let args: Vec<Argument> = args.collect::<Result<_>>()?;
+        let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(node, a)?)));
+        let kwargs = kwargs.collect::<Result<_>>()?;
+        let name = self.new.unique_name(&node.name);
+        self.new.append(Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() })
+    }
+
+    /// An argument of an old node.
+    fn argument(&mut self, by: &Node, a: &Argument) -> Result<Argument> {
         Ok(match a {
-            Argument::Node(n) => match self.ingested.class_of.get(n) {
-                Some(class) => self.class(*class, &self.old.node(*n).meta.derived(None))?,
+            Argument::Node(n) => match self.ingested.read_by(by, *n) {
+                Some(class) => self.class(class, &self.old.node(*n).meta.derived(None))?,
                 None => self.keep(*n)?.into(),
             },
-            Argument::List(l) => Argument::List(l.iter().map(|a| self.argument(a)).collect::<Result<_>>()?),
+            Argument::List(l) => Argument::List(l.iter().map(|a| self.argument(by, a)).collect::<Result<_>>()?),
             Argument::Dict(d) => {
-                let item = |(k, a): (&std::sync::Arc<str>, &Argument)| Ok((k.clone(), self.argument(a)?));
+                let item = |(k, a): (&std::sync::Arc<str>, &Argument)| Ok((k.clone(), self.argument(by, a)?));
                 Argument::Dict(d.iter().map(item).collect::<Result<_>>()?)
             }
             constant => constant.clone(),
@@ -201,14 +215,7 @@ impl Emitter<'_, '_> {
 
     /// An old node in a storage that nobody else sees: the call that made it is kept, and the views of it.
     fn apart(&mut self, old: NodeId) -> Result<NodeId> {
-        let mut views = Vec::new();
-        let mut maker = old;
-        while sharing(self.old.node(maker)) == Sharing::View
-            && let Some(of) = self.old.node(maker).first_input()
-        {
-            views.push((maker, of));
-            maker = of;
-        }
+        let (maker, views) = made_by(self.old, old);
         // Its node may be there already, for another value that lies in its storage.
         if self.kept.get(&maker).is_some_and(|kept| self.owned.contains(kept)) {
             self.kept.remove(&maker);
@@ -223,15 +230,7 @@ impl Emitter<'_, '_> {
         let mut value = self.keep(maker)?;
         self.owned.insert(value);
         for (id, of) in views.into_iter().rev() {
-            let node = self.old.node(id);
-            let args = node.args.iter().map(|a| match a {
-                Argument::Node(n) if *n == of => Ok(value.into()),
-                a => self.argument(a),
-            });
-            let args: Vec<Argument> = args.collect::<Result<_>>()?;
-            let kwargs = node.kwargs.iter().map(|(k, a)| Ok((k.clone(), self.argument(a)?))).collect::<Result<_>>()?;
-            let name = self.new.unique_name(&node.name);
-            value = self.new.append(Node { name, kind: node.kind.clone(), args, kwargs, meta: node.meta.clone() })?;
+            value = self.written(id, Some((of, value)))?;
         }
         Ok(value)
     }

@@ -94,7 +94,7 @@ impl Candidates {
             let node = |&(own, term): &(Option<u32>, &Term)| {
                 let mut kids: Vec<usize> = term.children().iter().map(|k| at(*k)).collect();
                 if let Term::Leaf(node) = term {
-                    kids.extend(ingested.reads(program, *node).map(at));
+                    kids.extend(ingested.reads(program, *node).into_iter().map(at));
                 }
                 Node::new(price(own, term), kids)
             };
@@ -180,7 +180,7 @@ pub(crate) fn extract(
                     for (nodes, terms) in space.classes.iter_mut().zip(&terms) {
                         for (node, term) in nodes.iter_mut().zip(terms) {
                             if let Term::Own(index, _) = term {
-                                let reads = ingested.reads(program, *index).map(at);
+                                let reads = ingested.reads_apart(program, *index).into_iter().map(at);
                                 *node = Node::new(node.cost, node.kids.iter().copied().chain(reads).collect());
                             }
                         }

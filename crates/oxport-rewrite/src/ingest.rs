@@ -13,7 +13,7 @@ use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
 use oxport_ir::infer::{assertion, bind_with};
-use oxport_ir::storage::{Sharing, seen_places, sees_storage, sharing};
+use oxport_ir::storage::{Sharing, made_by, seen_places, sees_storage, sharing};
 use oxport_ir::{
     Arg, Argument, Assertion, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
 };
@@ -33,10 +33,29 @@ pub(crate) struct Ingested<'r> {
 }
 
 impl Ingested<'_> {
+    /// The class of what a node reads: who computes from a value sees no storage; who hands it on, or sees it, is given
+    /// the one that is its own.
+    pub fn read_by(&self, node: &Node, input: NodeId) -> Option<Id> {
+        let classes = if computes(node) { &self.term_class_of } else { &self.class_of };
+        classes.get(&input).copied()
+    }
+
     /// The classes that the node of an index reads.
-    pub fn reads<'a>(&'a self, program: &'a ExportedProgram, index: u32) -> impl Iterator<Item = Id> + 'a {
-        let inputs = self.node_at.get(&index).map(|id| program.graph.node(*id).inputs()).unwrap_or_default();
-        inputs.into_iter().filter_map(|n| self.class_of.get(&n).copied())
+    pub fn reads(&self, program: &ExportedProgram, index: u32) -> Vec<Id> {
+        let node = self.node_at.get(&index).map(|id| program.graph.node(*id));
+        node.map_or_else(Vec::new, |node| node.inputs().into_iter().filter_map(|n| self.read_by(node, n)).collect())
+    }
+
+    /// The classes that the call reads which made the storage of the node of an index, and the views of it.
+    pub fn reads_apart(&self, program: &ExportedProgram, index: u32) -> Vec<Id> {
+        let graph = &program.graph;
+        let Some((maker, views)) = self.node_at.get(&index).map(|id| made_by(graph, *id)) else { return Vec::new() };
+        let mut read = self.reads(program, maker.index() as u32);
+        for (view, of) in views {
+            let node = graph.node(view);
+            read.extend(node.inputs().into_iter().filter(|n| *n != of).filter_map(|n| self.read_by(node, n)));
+        }
+        read
     }
 
     /// The first node in each class, by the class as it is now.
@@ -51,6 +70,11 @@ impl Ingested<'_> {
         }
         first
     }
+}
+
+/// True for a call whose result is memory of its own, and that reads the elements of its arguments only.
+fn computes(node: &Node) -> bool {
+    sharing(node) == Sharing::Own && !sees_storage(node)
 }
 
 pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, model: &Model) -> Ingested<'r> {
@@ -76,9 +100,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
             continue;
         }
         let index = id.index() as u32;
-        // Who computes from a value sees no storage; who hands it on, or sees it, is given the one that is its own.
-        let computes = sharing(node) == Sharing::Own && !sees_storage(node);
-        let values = if computes { &into.term_class_of } else { &into.class_of };
+        let values = if computes(node) { &into.term_class_of } else { &into.class_of };
         let called = call(program, registry, &mut into.egraph, node, values);
         let class = match called {
             Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(graph, node) => {

@@ -12,14 +12,14 @@ use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
 use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
 use crate::memory::Memory;
-use crate::term::{Constant, Name, Term};
+use crate::term::{Constant, Name, Term, discriminant_of_op};
 use crate::terms::Terms;
 use egg::{Analysis, DidMerge, EGraph, Id, Justification, Language};
 use oxport_ir::{Registry, Val};
 use oxport_sym::{Expr, ShapeEnv};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The e-graph of this crate.
 pub type Graph<'r> = EGraph<Term, Typing<'r>>;
@@ -168,6 +168,12 @@ pub(crate) fn type_as(graph: &Graph<'_>, term: &Term, recorded: &Kind) -> Option
 /// The first term of a class, which stands for it whatever it is united with later.
 pub(crate) fn first(graph: &Graph<'_>, class: Id) -> Id {
     graph[class].data.first
+}
+
+/// The classes that have a call of an operator with so many arguments, in order.
+pub(crate) fn classes_of(graph: &Graph<'_>, op: &str, arguments: usize) -> BTreeSet<Id> {
+    let op = discriminant_of_op(op.into(), arguments);
+    graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect()
 }
 
 /// Adds a term over existing classes, which is one over their first terms; `None` if it is ill-typed.

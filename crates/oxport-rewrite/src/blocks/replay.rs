@@ -249,7 +249,7 @@ impl<'a, 'b, 'r, 's> Transfer<'a, 'b, 'r, 's> {
                     left.push(self.place_of(read)?);
                 }
             }
-            Term::Own(index, _) => self.later.extend(self.whole.reads(self.program, index)),
+            Term::Own(index, _) => self.later.extend(self.whole.reads_apart(self.program, index)),
             _ => {}
         }
         let graph = &self.whole.egraph;

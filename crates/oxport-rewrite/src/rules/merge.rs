@@ -14,8 +14,8 @@
 use super::mergeable::{FORMS, Form};
 use crate::applied::{Applied, Part, Step};
 use crate::kind::Kind;
-use crate::term::{Constant, Term, discriminant_of_op};
-use crate::typing::{Graph, add, first};
+use crate::term::{Constant, Term};
+use crate::typing::{Graph, add, classes_of, first};
 use egg::{ENodeOrVar, Id, PatternAst, Symbol, Var};
 use indexmap::IndexMap;
 use oxport_ir::MemoryFormat;
@@ -51,9 +51,7 @@ pub(crate) fn merge(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeM
 fn groups(graph: &Graph<'_>, form: &Form) -> Vec<Vec<Part>> {
     let mut groups: IndexMap<(Vec<Id>, Vec<i64>), Vec<Part>> = IndexMap::new();
     let arity = graph.analysis.types.registry.op(form.op).schema().map_or(0, |schema| schema.args.len());
-    let op = discriminant_of_op(form.op.into(), arity);
-    let classes: BTreeSet<Id> = graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect();
-    for class in classes {
+    for class in classes_of(graph, form.op, arity) {
         let mut seen = HashSet::new();
         for node in &graph[class].nodes {
             let Term::Op(name, kids) = node else { continue };

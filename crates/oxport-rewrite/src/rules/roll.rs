@@ -13,9 +13,9 @@ use super::recurrent::{
 };
 use crate::applied::{Applied, Part, Step};
 use crate::constant::Constant;
-use crate::term::{Term, discriminant_of_op};
+use crate::term::Term;
 use crate::terms::Terms;
-use crate::typing::{Graph, first};
+use crate::typing::{Graph, classes_of, first};
 use egg::{Id, Pattern, Searcher, Subst, Symbol, Var};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -50,14 +50,12 @@ pub(crate) fn roll(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeMa
 
 /// What may be a state after one step by itself, with its size.
 fn states(graph: &Graph<'_>, layer: &Layer) -> Vec<(Id, i64)> {
-    let op = if layer.states() == 2 { ("aten::mul.Tensor", 2) } else { ("aten::add.Tensor", 3) };
-    let of_op = graph.classes_for_op(&discriminant_of_op(op.0.into(), op.1));
-    let classes: BTreeSet<Id> = of_op.into_iter().flatten().map(|id| graph.find(id)).collect();
+    let (op, arguments) = if layer.states() == 2 { ("aten::mul.Tensor", 2) } else { ("aten::add.Tensor", 3) };
     let hidden = |class: Id| match &graph[class].data.kind.tensor()?.sizes[..] {
         [_, hidden] => Some((class, hidden.as_int().filter(|n| *n > 0)?)),
         _ => None,
     };
-    classes.into_iter().filter_map(hidden).collect()
+    classes_of(graph, op, arguments).into_iter().filter_map(hidden).collect()
 }
 
 /// Makes a step that is written out one call; gives how many results are those of the call now.
@@ -89,10 +87,8 @@ fn unite_step(graph: &mut Graph<'_>, layer: &Layer, rule: &str, class: Id, hidde
 
 /// What is joined of states along the steps, with these and their size.
 fn joined(graph: &Graph<'_>) -> Vec<(Id, Vec<Id>, i64)> {
-    let op = discriminant_of_op("aten::cat".into(), 2);
-    let classes: BTreeSet<Id> = graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect();
     let mut joined = Vec::new();
-    for class in classes {
+    for class in classes_of(graph, "aten::cat", 2) {
         for node in &graph[class].nodes {
             let Term::Op(name, kids) = node else { continue };
             let is_outer = |dim: Id| matches!(graph[dim].data.kind.constant(), Some(Constant::Int(0)));

@@ -18,8 +18,9 @@ use super::roll::same;
 use crate::applied::{Part, Step};
 use crate::compute::sizes;
 use crate::constant::Constant;
-use crate::term::{Term, discriminant_of_op};
-use crate::typing::{Graph, first};
+use crate::term::Term;
+use crate::terms::Terms;
+use crate::typing::{Graph, classes_of, first};
 use egg::{Id, Var};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -65,12 +66,6 @@ pub(crate) fn stack(graph: &mut Graph<'_>, without: &BTreeSet<String>) -> BTreeM
     applied
 }
 
-/// The classes that have a call of an operator with so many arguments, in order.
-fn classes_of(graph: &Graph<'_>, op: &str, arguments: usize) -> BTreeSet<Id> {
-    let op = discriminant_of_op(op.into(), arguments);
-    graph.classes_for_op(&op).into_iter().flatten().map(|id| graph.find(id)).collect()
-}
-
 /// The arguments of the calls of an operator in a class.
 fn calls<'a>(graph: &'a Graph<'_>, class: Id, op: &'a str) -> impl Iterator<Item = &'a [Id]> {
     graph[class].nodes.iter().filter_map(move |term| match term {
@@ -83,14 +78,13 @@ fn is_constant(graph: &Graph<'_>, id: Id, expected: &Constant) -> bool {
     graph[id].data.kind.constant() == Some(expected)
 }
 
-/// The elements of a list of numbers.
 fn is_ints(graph: &Graph<'_>, list: Id, expected: &[i64]) -> bool {
-    graph[list].nodes.iter().any(|term| match term {
-        Term::List(items) if items.len() == expected.len() => {
-            items.iter().zip(expected).all(|(&item, &n)| is_constant(graph, item, &Constant::Int(n)))
-        }
-        _ => false,
-    })
+    graph[list].data.kind.ints().is_some_and(|ints| ints == expected)
+}
+
+/// The classes of a list.
+fn items(graph: &Graph<'_>, list: Id) -> Option<Vec<Id>> {
+    Some(graph.items(list)?.into_iter().map(|id| graph.find(id)).collect())
 }
 
 /// What a class is with its rows in reverse.
@@ -104,12 +98,6 @@ fn turned(graph: &Graph<'_>, class: Id) -> Option<Id> {
 }
 
 fn singles(graph: &Graph<'_>, layer: &Layer) -> Vec<Single> {
-    let items = |list: Id| -> Option<Vec<Id>> {
-        graph[list].nodes.iter().find_map(|term| match term {
-            Term::List(items) => Some(items.iter().map(|id| graph.find(*id)).collect()),
-            _ => None,
-        })
-    };
     let mut singles = Vec::new();
     for class in classes_of(graph, layer.op, 9) {
         for kids in calls(graph, class, layer.op) {
@@ -117,8 +105,8 @@ fn singles(graph: &Graph<'_>, layer: &Layer) -> Vec<Single> {
             let plain = [(4, Constant::Int(1)), (5, Constant::Float(0)), (6, no.clone()), (7, no.clone()), (8, no)];
             let is_plain = plain.iter().all(|(at, expected)| is_constant(graph, kids[*at], expected));
             let Some(Constant::Bool(has_biases)) = graph[kids[3]].data.kind.constant() else { continue };
-            let states = if layer.states() == 1 { Some(vec![graph.find(kids[1])]) } else { items(kids[1]) };
-            if let (true, Some(states), Some(parameters)) = (is_plain, states, items(kids[2])) {
+            let states = if layer.states() == 1 { Some(vec![graph.find(kids[1])]) } else { items(graph, kids[1]) };
+            if let (true, Some(states), Some(parameters)) = (is_plain, states, items(graph, kids[2])) {
                 let input = graph.find(kids[0]);
                 singles.push(Single { class, input, states, parameters, has_biases: *has_biases });
             }
@@ -137,16 +125,9 @@ fn levels<'a>(graph: &Graph<'_>, singles: &'a [Single]) -> Vec<Level<'a>> {
     }
     let one = of_rows.iter().map(|(&rows, &single)| Level { directions: vec![single], rows });
     let both = classes_of(graph, "aten::cat", 2).into_iter().filter_map(|rows| {
-        let items = calls(graph, rows, "aten::cat").find_map(|kids| {
-            let list = graph[kids[0]].nodes.iter().find_map(|term| match term {
-                Term::List(items) => {
-                    Some([graph.find(*items.first()?), graph.find(*items.get(1).filter(|_| items.len() == 2)?)])
-                }
-                _ => None,
-            });
-            list.filter(|_| is_constant(graph, kids[1], &Constant::Int(2)))
-        })?;
-        let (forward, reverse) = (*of_rows.get(&items[0])?, *of_rows.get(&flipped(graph, items[1])?)?);
+        let kids = calls(graph, rows, "aten::cat").find(|kids| is_constant(graph, kids[1], &Constant::Int(2)))?;
+        let [one, other] = items(graph, kids[0])?[..] else { return None };
+        let (forward, reverse) = (*of_rows.get(&one)?, *of_rows.get(&flipped(graph, other)?)?);
         let is_one = flipped(graph, reverse.input) == Some(forward.input) && forward.has_biases == reverse.has_biases;
         is_one.then(|| Level { directions: vec![forward, reverse], rows })
     });
@@ -167,8 +148,13 @@ fn chains<'a>(graph: &Graph<'_>, levels: &'a [Level<'a>]) -> Vec<Vec<&'a Level<'
     begins
         .map(|begin| {
             let mut chain = vec![begin];
-            while let Some(next) = levels.iter().find(|next| follows(chain[chain.len() - 1], next)) {
-                chain.push(next);
+            // Equal values may go in a circle.
+            let next = |chain: &[&Level<'_>]| {
+                let is_new = |level: &&Level<'_>| !chain.iter().any(|before| before.rows == level.rows);
+                levels.iter().find(|level| follows(chain[chain.len() - 1], level) && is_new(level))
+            };
+            while let Some(level) = next(&chain) {
+                chain.push(level);
             }
             chain
         })
