@@ -12,7 +12,7 @@ ExportedProgram:
         def forward(self, x: "f32[3]", y: "f32[3]"):
             copy_: "f32[3]" = torch.ops.aten.copy.default(x, y)
             copy__1: "f32[3]" = torch.ops.aten.copy.default(y, x)
-            sum_1: "f32[]" = torch.ops.aten.sum.default(copy_)
+            sum_1: "f32[]" = torch.ops.aten.sum.default(y)
             return (copy_, copy__1, sum_1)
 
 Graph signature:
