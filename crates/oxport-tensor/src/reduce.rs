@@ -20,7 +20,7 @@ mod order;
 
 use geometry::Geometry;
 pub use named::{all, amax, amin, any, argmax, argmin, mean, prod, sum, var};
-use order::{AcrossRow, AlongBlock, CombineRows, RowTree, Tree, lanes};
+use order::{AcrossRow, AcrossRows, AlongBlock, CombineRows, RowTree, Tree, lanes};
 
 const LANES: usize = 32;
 const BLOCK: usize = 1024;
@@ -178,6 +178,9 @@ where
         let (per_inner, planes) = (inner.div_ceil(self.width), self.geometry.outputs / inner);
         let tiles = per_inner * planes;
         let tile = |tile: usize| {
+            if per_inner == 1 {
+                return (tile * inner, inner);
+            }
             let start = tile % per_inner * self.width;
             (tile / per_inner * inner + start, self.width.min(inner - start))
         };
@@ -252,9 +255,16 @@ where
         let mut tree = Tree::default();
         for first in range.clone().step_by(BLOCK) {
             let end = range.end.min(first + BLOCK);
-            let x: &[T] = if dense {
-                // SAFETY: the reduced elements of this output are contiguous and valid.
-                unsafe { std::slice::from_raw_parts(self.x.at(base + first as isize), end - first) }
+            // Where the block begins, if its elements are neighbors.
+            let mut run = dense.then_some(first as isize);
+            if !dense {
+                self.geometry.runs(first, end, |offset, stride, count| {
+                    run = Some(offset).filter(|_| stride == 1 && count == end - first);
+                });
+            }
+            let x: &[T] = if let Some(run) = run {
+                // SAFETY: the reduced elements of this block are contiguous and valid.
+                unsafe { std::slice::from_raw_parts(self.x.at(base + run), end - first) }
             } else {
                 space.packed.clear();
                 self.geometry.runs(first, end, |offset, stride, count| {
@@ -292,21 +302,22 @@ where
             let mut acc = tree.row(lanes * width, self.steps.init);
             let mut index = first;
             self.geometry.runs(first, end, |offset, stride, count| {
+                let (x, from, context) = (self.x.at(base + offset).cast_const(), index - first, &space.context[..]);
+                let (acc, steps) = (&mut acc[..], &self.steps);
+                if inner.x == 1 {
+                    // These elements of consecutive outputs are contiguous and valid.
+                    simd::run(AcrossRows { x, stride, count, acc, context, from, index, lanes, steps });
+                    index += count;
+                    return;
+                }
                 for i in 0..count as isize {
-                    let row = self.x.at(base + offset + stride * i);
-                    let x: &[T] = if inner.x == 1 {
-                        // SAFETY: these elements of consecutive outputs are contiguous and valid.
-                        unsafe { std::slice::from_raw_parts(row, width) }
-                    } else {
-                        space.packed.clear();
-                        // SAFETY: these are elements of consecutive outputs.
-                        let read = |j: usize| unsafe { *row.wrapping_offset(inner.x * j as isize) };
-                        space.packed.extend((0..width).map(read));
-                        &space.packed
-                    };
+                    space.packed.clear();
+                    // SAFETY: these are elements of consecutive outputs.
+                    let read = |j: usize| unsafe { *x.wrapping_offset(stride * i + inner.x * j as isize) };
+                    space.packed.extend((0..width).map(read));
                     let lane = (index - first) % lanes * width;
                     let acc = &mut acc[lane..lane + width];
-                    simd::run(AcrossRow { x, acc, context: &space.context, index, steps: &self.steps });
+                    simd::run(AcrossRow { x: &space.packed, acc, context, index, steps });
                     index += 1;
                 }
             });

@@ -193,13 +193,11 @@ impl<T: Compute> Pool<T> {
         out: &mut [O],
         f: impl Fn([T; 4], &[T], usize, usize, &mut O) + Sync,
     ) -> Result<()> {
-        let ([n, c, h, w], [rows, columns]) = (self.sizes, self.bins);
-        let rois = rois.as_chunks::<5>().0;
-        let images: Vec<usize> = rois.iter().map(|r| r[0].to_usize().unwrap_or(usize::MAX)).collect();
-        ensure!(images.iter().all(|&i| i < n), "a region of image {:?} of {n}", images.iter().max());
+        let ([_, c, h, w], [rows, columns]) = (self.sizes, self.bins);
+        let images = self.images(rois)?;
         for_out_rows(out, rows * columns, rows * columns * 16, |i, bins| {
             let (roi, channel) = (i / self.channels, i % self.channels);
-            let region = std::array::from_fn(|k| rois[roi][k + 1]);
+            let region = std::array::from_fn(|k| rois[roi * 5 + k + 1]);
             for (k, o) in bins.iter_mut().enumerate() {
                 let channel = match self.read {
                     Channels::PerBin => channel * rows * columns + k,
@@ -210,6 +208,45 @@ impl<T: Compute> Pool<T> {
             }
         });
         Ok(())
+    }
+
+    /// Calls `f(region, planes, row, column, sums)` for every bin, for some neighboring channels at once that read the
+    /// same pixels: the region's corners, the pixels of these channels, and zeros, which become the results.
+    fn regions(
+        &self,
+        x: &[T],
+        rois: &[T],
+        out: &mut [T],
+        f: impl Fn([T; 4], &[T], usize, usize, &mut [T]) + Sync,
+    ) -> Result<()> {
+        const ABREAST: usize = 16;
+        let ([_, c, h, w], [rows, columns]) = (self.sizes, self.bins);
+        let (images, bins) = (self.images(rois)?, rows * columns);
+        for_out_rows(out, c * bins, c * bins * 16, |roi, out| {
+            let region = std::array::from_fn(|k| rois[roi * 5 + k + 1]);
+            for (block, out) in out.chunks_mut(ABREAST * bins).enumerate() {
+                let planes = &x[(images[roi] * c + block * ABREAST) * h * w..][..out.len() / bins * h * w];
+                for k in 0..bins {
+                    let mut sums = [T::zero(); ABREAST];
+                    let sums = &mut sums[..out.len() / bins];
+                    f(region, planes, k / columns, k % columns, sums);
+                    sums.iter().enumerate().for_each(|(c, &sum)| out[c * bins + k] = sum);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The image of each region.
+    fn images(&self, rois: &[T]) -> Result<Vec<usize>> {
+        let images: Vec<usize> = rois.chunks_exact(5).map(|r| r[0].to_usize().unwrap_or(usize::MAX)).collect();
+        ensure!(
+            images.iter().all(|&i| i < self.sizes[0]),
+            "a region of image {:?} of {}",
+            images.iter().max(),
+            self.sizes[0]
+        );
+        Ok(images)
     }
 
     /// The second result of the `ps_` forms: which channel a bin was read from.
@@ -244,28 +281,41 @@ fn align(args: &Args<'_, Real>, outs: &mut [TensorMut], read: Channels) -> Resul
         }
         let [_, _, height, width] = p.sizes;
         let (x, rois) = (Dense::<T>::of(x)?, Dense::<T>::of(rois)?);
-        fill(&mut out[0], |out: &mut [T]| {
-            p.bins(&x, &rois, out, |[x1, y1, x2, y2], plane, row, column, o| {
-                let offset = T::of(if is_aligned { 0.5 } else { 0.0 });
-                let place = |v: T| v * p.scale - offset;
-                let least = |v: T| if is_aligned { v } else { v.max(T::one()) };
-                let line = |from: T, to: T, bins: usize, k: usize| {
-                    let size = least(place(to) - place(from));
-                    let bin = size / T::of(bins as f64);
-                    let samples = if ratio > 0 { ratio } else { bin.ceil().to_i64().unwrap_or(0) };
-                    let first = place(from) + T::of(k as f64) * bin;
-                    (samples, move |i: i64| first + T::of(i as f64 + 0.5) * bin / T::of(samples as f64))
-                };
-                let (rows, y) = line(y1, y2, p.bins[0], row);
-                let (columns, x) = line(x1, x2, p.bins[1], column);
-                let mut sum = T::zero();
-                for i in reaching(rows, y, height) {
-                    for j in reaching(columns, x, width) {
-                        sum += bilinear(plane, height, width, y(i), x(j));
-                    }
+        // Calls `each` with the places that a bin samples; gives how many the bin has.
+        let samples = |[x1, y1, x2, y2]: [T; 4], row: usize, column: usize, each: &mut dyn FnMut(Between<T>)| {
+            let offset = T::of(if is_aligned { 0.5 } else { 0.0 });
+            let place = |v: T| v * p.scale - offset;
+            let least = |v: T| if is_aligned { v } else { v.max(T::one()) };
+            let line = |from: T, to: T, bins: usize, k: usize| {
+                let size = least(place(to) - place(from));
+                let bin = size / T::of(bins as f64);
+                let samples = if ratio > 0 { ratio } else { bin.ceil().to_i64().unwrap_or(0) };
+                let first = place(from) + T::of(k as f64) * bin;
+                (samples, move |i: i64| first + T::of(i as f64 + 0.5) * bin / T::of(samples as f64))
+            };
+            let (rows, y) = line(y1, y2, p.bins[0], row);
+            let (columns, x) = line(x1, x2, p.bins[1], column);
+            for i in reaching(rows, y, height) {
+                for j in reaching(columns, x, width) {
+                    Between::of(height, width, y(i), x(j)).into_iter().for_each(&mut *each);
                 }
-                *o = sum / T::of((rows.saturating_mul(columns)).max(1) as f64);
-            })
+            }
+            T::of((rows.saturating_mul(columns)).max(1) as f64)
+        };
+        fill(&mut out[0], |out: &mut [T]| match read {
+            Channels::PerBin => p.bins(&x, &rois, out, |region, plane, row, column, o| {
+                *o = T::zero();
+                let count = samples(region, row, column, &mut |sample| *o += sample.read(plane));
+                *o /= count;
+            }),
+            Channels::Shared => p.regions(&x, &rois, out, |region, planes, row, column, sums| {
+                let pixels = height * width;
+                let count = samples(region, row, column, &mut |sample| {
+                    let channels = sums.iter_mut().enumerate();
+                    channels.for_each(|(c, sum)| *sum += sample.read(&planes[c * pixels..][..pixels]));
+                });
+                sums.iter_mut().for_each(|sum| *sum /= count);
+            }),
         })??;
         mapping.iter_mut().try_for_each(|m| p.channels(m))
     })
@@ -290,24 +340,38 @@ fn reaching<T: Compute>(samples: i64, place: impl Fn(i64) -> T, size: usize) -> 
     start..first(&|v| v > T::of(size as f64)).min(start.saturating_add(2 * (size as i64 + 2).max(MOST_SAMPLES)))
 }
 
-/// The image between its pixels. A pixel beyond its edge it goes on as it is, and then is zero.
-fn bilinear<T: Compute>(plane: &[T], height: usize, width: usize, y: T, x: T) -> T {
-    let outside = |v: T, size: usize| size == 0 || v < -T::one() || v > T::of(size as f64) || v.is_nan();
-    if outside(y, height) || outside(x, width) {
-        return T::zero();
+/// A place between four pixels, and how much of each it is.
+struct Between<T> {
+    pixels: [usize; 4],
+    weights: [T; 4],
+}
+
+impl<T: Compute> Between<T> {
+    /// A pixel beyond its edge an image goes on as it is, and then is zero: none.
+    fn of(height: usize, width: usize, y: T, x: T) -> Option<Between<T>> {
+        let outside = |v: T, size: usize| size == 0 || v < -T::one() || v > T::of(size as f64) || v.is_nan();
+        if outside(y, height) || outside(x, width) {
+            return None;
+        }
+        let line = |v: T, size: usize| {
+            let v = v.max(T::zero());
+            let low = v.to_usize().unwrap_or(0);
+            if low >= size - 1 { (size - 1, size - 1, T::zero()) } else { (low, low + 1, v - T::of(low as f64)) }
+        };
+        let ((top, bottom, dy), (left, right, dx)) = (line(y, height), line(x, width));
+        let (hy, hx) = (T::one() - dy, T::one() - dx);
+        let (top, bottom) = (top * width, bottom * width);
+        Some(Between {
+            pixels: [top + left, top + right, bottom + left, bottom + right],
+            weights: [hy * hx, hy * dx, dy * hx, dy * dx],
+        })
     }
-    let line = |v: T, size: usize| {
-        let v = v.max(T::zero());
-        let low = v.to_usize().unwrap_or(0);
-        if low >= size - 1 { (size - 1, size - 1, T::zero()) } else { (low, low + 1, v - T::of(low as f64)) }
-    };
-    let ((top, bottom, dy), (left, right, dx)) = (line(y, height), line(x, width));
-    let (hy, hx) = (T::one() - dy, T::one() - dx);
-    let pixel = |y: usize, x: usize| plane[y * width + x];
-    hy * hx * pixel(top, left)
-        + hy * dx * pixel(top, right)
-        + dy * hx * pixel(bottom, left)
-        + dy * dx * pixel(bottom, right)
+
+    #[inline(always)]
+    fn read(&self, plane: &[T]) -> T {
+        let ([a, b, c, d], [wa, wb, wc, wd]) = (self.pixels, self.weights);
+        wa * plane[a] + wb * plane[b] + wc * plane[c] + wd * plane[d]
+    }
 }
 
 fn pool(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

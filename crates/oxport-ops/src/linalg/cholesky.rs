@@ -11,6 +11,7 @@ use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
@@ -63,13 +64,18 @@ pub fn factor<T: Field>(a: &Mat<T>) -> (Mat<T>, i64) {
         let (column, others) = l.split(j);
         column[j] = T::real(root);
         column[j + 1..].iter_mut().for_each(|x| *x /= T::real(root));
-        for (k, other) in others.enumerate() {
-            let k = j + 1 + k;
-            let factor = column[k].bar();
-            for (x, &l) in other[k..].iter_mut().zip(&column[k..]) {
-                *x -= l * factor;
-            }
-        }
+        vectorize(
+            #[inline(always)]
+            || {
+                for (k, other) in others.enumerate() {
+                    let k = j + 1 + k;
+                    let factor = column[k].bar();
+                    for (x, &l) in other[k..].iter_mut().zip(&column[k..]) {
+                        *x -= l * factor;
+                    }
+                }
+            },
+        );
     }
     (l, 0)
 }

@@ -4,10 +4,11 @@ use crate::linalg::linear::ints;
 use crate::support::checks::{agree, floating, fresh, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, broadcast, one, wrap_dim};
-use crate::support::rows::for_out_rows;
+use crate::support::rows::{LANES, combined, for_out_rows, greater};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::simd::vectorize;
+use oxport_tensor::{DType, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -146,16 +147,104 @@ fn cdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let [m, n, k] = [m as usize, n as usize, features as usize];
     computed!(x.dtype(), |T| {
         let (x, y) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?);
+        let columns = if k < LANES { Some(columns(&y, n, k)?) } else { None };
         fill(&mut outs[0], |out: &mut [T]| {
             for_out_rows(out, n, n * k, |i, out| {
-                let (row, first) = (&x[i * k..][..k], i / m * n);
-                for (j, out) in out.iter_mut().enumerate() {
-                    let other = &y[(first + j) * k..][..k];
-                    *out = norm(row.iter().zip(other).map(|(&a, &b)| a - b), p);
-                }
+                let others = i / m * n * k..(i / m + 1) * n * k;
+                let columns = columns.as_ref().map(|c| &c[others.clone()]);
+                distances(&x[i * k..][..k], Others { rows: &y[others], columns }, p, out);
             });
         })
     })
+}
+
+/// Matrices of `n` rows of `k` numbers, transposed.
+fn columns<T: Compute>(y: &[T], n: usize, k: usize) -> Result<Vec<T>> {
+    let mut columns = filled(T::zero(), y.len())?;
+    let size = (n * k).max(1);
+    for (y, columns) in y.chunks_exact(size).zip(columns.chunks_exact_mut(size)) {
+        for (j, row) in y.chunks_exact(k).enumerate() {
+            row.iter().enumerate().for_each(|(f, &y)| columns[f * n + j] = y);
+        }
+    }
+    Ok(columns)
+}
+
+/// The rows of a matrix, and its columns if rows are short.
+#[derive(Clone, Copy)]
+struct Others<'a, T> {
+    rows: &'a [T],
+    columns: Option<&'a [T]>,
+}
+
+/// The p-norm distances of a row to others.
+fn distances<T: Compute>(row: &[T], others: Others<'_, T>, p: f64, out: &mut [T]) {
+    vectorize(
+        #[inline(always)]
+        || match p {
+            1.0 => fold_distances(row, others, out, |a, d| a + d.abs(), |a, b| a + b, |a| a),
+            2.0 => fold_distances(row, others, out, |a, d| d.mul_add(d, a), |a, b| a + b, |a| a.sqrt()),
+            p if p == f64::INFINITY => fold_distances(row, others, out, |a, d| greater(a, d.abs()), greater, |a| a),
+            _ => {
+                for (j, out) in out.iter_mut().enumerate() {
+                    let other = &others.rows[j * row.len()..][..row.len()];
+                    *out = norm(row.iter().zip(other).map(|(&a, &b)| a - b), p);
+                }
+            }
+        },
+    );
+}
+
+/// Folds the differences between a row and each of the others, which is made of its `finish`ed fold.
+#[inline(always)]
+fn fold_distances<T: Compute>(
+    row: &[T],
+    others: Others<'_, T>,
+    out: &mut [T],
+    step: impl Fn(T, T) -> T,
+    combine: impl Fn(T, T) -> T,
+    finish: impl Fn(T) -> T,
+) {
+    const ABREAST: usize = 4;
+    let k = row.len();
+    if k == 0 {
+        return out.fill(finish(T::zero()));
+    }
+    if let Some(columns) = others.columns {
+        out.fill(T::zero());
+        for (&x, column) in row.iter().zip(columns.chunks_exact(out.len())) {
+            out.iter_mut().zip(column).for_each(|(out, &y)| *out = step(*out, x - y));
+        }
+        return out.iter_mut().for_each(|out| *out = finish(*out));
+    }
+    let mut rows = others.rows.chunks_exact(ABREAST * k);
+    let mut outs = out.chunks_exact_mut(ABREAST);
+    for (out, others) in outs.by_ref().zip(rows.by_ref()) {
+        let mut lanes = [[T::zero(); LANES]; ABREAST];
+        let (chunks, rest) = row.as_chunks::<LANES>();
+        let whole = k - rest.len();
+        for (c, chunk) in chunks.iter().enumerate() {
+            for (lanes, other) in lanes.iter_mut().zip(others.chunks_exact(k)) {
+                let other = &other[c * LANES..][..LANES];
+                for i in 0..LANES {
+                    lanes[i] = step(lanes[i], chunk[i] - other[i]);
+                }
+            }
+        }
+        for ((out, mut lanes), other) in out.iter_mut().zip(std::hint::black_box(lanes)).zip(others.chunks_exact(k)) {
+            for ((lane, &x), &y) in lanes.iter_mut().zip(rest).zip(&other[whole..]) {
+                *lane = step(*lane, x - y);
+            }
+            *out = finish(combined(lanes, &combine));
+        }
+    }
+    for (out, other) in outs.into_remainder().iter_mut().zip(rows.remainder().chunks_exact(k)) {
+        let mut lanes = [T::zero(); LANES];
+        for (at, (&x, &y)) in row.iter().zip(other).enumerate() {
+            lanes[at % LANES] = step(lanes[at % LANES], x - y);
+        }
+        *out = finish(combined(lanes, &combine));
+    }
 }
 
 fn pdist_meta(args: &MetaArgs<'_>) -> Metas {
@@ -172,9 +261,11 @@ fn pdist(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     computed!(x.dtype(), |T| {
         let x = Dense::<T>::of(x)?;
         fill(&mut outs[0], |out: &mut [T]| {
-            let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
-            for (out, (i, j)) in out.iter_mut().zip(pairs) {
-                *out = norm(x[i * k..][..k].iter().zip(&x[j * k..][..k]).map(|(&a, &b)| a - b), p);
+            let mut rest = out;
+            for i in 0..n {
+                let (out, later) = rest.split_at_mut(n - i - 1);
+                distances(&x[i * k..][..k], Others { rows: &x[(i + 1) * k..], columns: None }, p, out);
+                rest = later;
             }
         })
     })

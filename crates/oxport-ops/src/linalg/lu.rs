@@ -12,6 +12,7 @@ use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// A factorization.
@@ -27,6 +28,7 @@ macro_rules! det {
             .work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
+use smallvec::SmallVec;
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -135,33 +137,54 @@ pub struct Lu<T> {
     pub info: i64,
 }
 
-/// Factorizes, column by column from the left.
+/// Factorizes, column by column from the left. Some columns at a time are made, before what is behind them is changed by
+/// all of them, in their order.
 pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
+    const PANEL: usize = 8;
+    let (rows, cols) = (a.rows, a.cols);
     let (mut pivots, mut info) = (Vec::new(), 0);
-    for j in 0..a.rows.min(a.cols) {
-        let mut p = j;
-        for i in j + 1..a.rows {
-            if a[(i, j)].weight() > a[(p, j)].weight() {
-                p = i;
+    for first in (0..rows.min(cols)).step_by(PANEL) {
+        let end = rows.min(cols).min(first + PANEL);
+        let mut made = SmallVec::<[usize; PANEL]>::new();
+        for j in first..end {
+            let mut p = j;
+            for i in j + 1..rows {
+                if a[(i, j)].weight() > a[(p, j)].weight() {
+                    p = i;
+                }
             }
-        }
-        pivots.push(p as i32 + 1);
-        let pivot = a[(p, j)];
-        if pivot.is_zero() {
-            info = if info == 0 { j as i64 + 1 } else { info };
-            continue;
-        }
-        a.swap_rows(j, p);
-        let (column, others) = a.split(j);
-        column[j + 1..].iter_mut().for_each(|x| *x /= pivot);
-        for other in others {
-            let u = other[j];
-            for (x, &l) in other[j + 1..].iter_mut().zip(&column[j + 1..]) {
-                *x -= l * u;
+            pivots.push(p as i32 + 1);
+            let pivot = a[(p, j)];
+            if pivot.is_zero() {
+                info = if info == 0 { j as i64 + 1 } else { info };
+                continue;
             }
+            a.swap_rows(j, p);
+            a.column_mut(j)[j + 1..].iter_mut().for_each(|x| *x /= pivot);
+            made.push(j);
+            let (panel, others) = a.data.split_at_mut((j + 1) * rows);
+            others.chunks_exact_mut(rows).take(end - j - 1).for_each(|other| eliminate(panel, &[j], other));
         }
+        let (panel, others) = a.data.split_at_mut(end * rows);
+        others.chunks_exact_mut(rows).for_each(|other| eliminate(panel, &made, other));
     }
     Lu { lu: a, pivots, info }
+}
+
+/// Takes the multiples of columns of L from another column, one after the other.
+fn eliminate<T: Field>(columns: &[T], made: &[usize], other: &mut [T]) {
+    let rows = other.len();
+    vectorize(
+        #[inline(always)]
+        || {
+            for &j in made {
+                let u = other[j];
+                for (x, &l) in other[j + 1..].iter_mut().zip(&columns[j * rows + j + 1..(j + 1) * rows]) {
+                    *x -= l * u;
+                }
+            }
+        },
+    );
 }
 
 impl<T: Field> Lu<T> {

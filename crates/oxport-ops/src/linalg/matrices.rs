@@ -13,6 +13,7 @@ use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Fake, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, copy, table};
 use std::ops::{Index, IndexMut, Neg};
 
@@ -147,14 +148,17 @@ impl<T: Field> Mat<T> {
     pub fn times(&self, other: &Mat<T>) -> Mat<T> {
         let mut out = Mat::zeros(self.rows, other.cols);
         let cols = if out.data.is_empty() || other.data.is_empty() { 0 } else { other.cols };
-        for j in 0..cols {
-            for (k, &b) in other.column(j).iter().enumerate() {
-                let column = self.column(k);
-                for (out, &a) in out.column_mut(j).iter_mut().zip(column) {
-                    *out += a * b;
+        vectorize(
+            #[inline(always)]
+            || {
+                for j in 0..cols {
+                    let out = out.column_mut(j);
+                    for (k, &b) in other.column(j).iter().enumerate() {
+                        out.iter_mut().zip(self.column(k)).for_each(|(out, &a)| *out += a * b);
+                    }
                 }
-            }
-        }
+            },
+        );
         out
     }
     /// Every column times a real number.

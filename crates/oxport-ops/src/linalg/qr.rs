@@ -10,6 +10,7 @@ use crate::linalg::matrices::{
 use crate::support::checks::{fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -87,10 +88,22 @@ fn reflection<T: Field>(x: &mut [T]) -> T {
 
 /// `x − τ v (vᴴ x)`, `v` being 1 at its first place whatever it says there.
 fn turn<T: Field>(v: &[T], factor: T, x: &mut [T]) {
+    const LANES: usize = 8;
     let (v, (head, tail)) = (&v[1..], x.split_first_mut().expect("law: as long as v"));
-    let along = v.iter().zip(&*tail).fold(*head, |sum, (v, x)| sum + v.bar() * *x) * factor;
-    *head -= along;
-    tail.iter_mut().zip(v).for_each(|(x, &v)| *x -= v * along);
+    vectorize(
+        #[inline(always)]
+        || {
+            let mut lanes = [T::zero(); LANES];
+            for (v, x) in v.chunks(LANES).zip(tail.chunks(LANES)) {
+                for ((lane, v), &x) in lanes.iter_mut().zip(v).zip(x) {
+                    *lane += v.bar() * x;
+                }
+            }
+            let along = lanes.iter().fold(*head, |sum, &lane| sum + lane) * factor;
+            *head -= along;
+            tail.iter_mut().zip(v).for_each(|(x, &v)| *x -= v * along);
+        },
+    );
 }
 
 /// The product of reflections times `x`, or its adjoint times `x`, in place.

@@ -8,6 +8,7 @@ use crate::linalg::matrices::{
 use crate::support::checks::same_dtype;
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Tensor, TensorMut};
 
 /// The table.
@@ -63,16 +64,36 @@ fn meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, left: bool) -> Metas {
 
 /// `x` of `a x = b` in place of `b`.
 pub fn substitute<T: Field>(a: &Mat<T>, upper: bool, unit: bool, b: &mut Mat<T>) {
+    /// Columns that are solved together, so that `a` is read once for all of them.
+    const ABREAST: usize = 4;
+    let n = a.rows.max(1);
+    for columns in b.data.chunks_mut(ABREAST * n) {
+        vectorize(
+            #[inline(always)]
+            || match columns.len() == ABREAST * n {
+                true => substitute_in::<T, ABREAST>(a, upper, unit, columns),
+                false => columns.chunks_exact_mut(n).for_each(|x| substitute_in::<T, 1>(a, upper, unit, x)),
+            },
+        );
+    }
+}
+
+#[inline(always)]
+fn substitute_in<T: Field, const COLUMNS: usize>(a: &Mat<T>, upper: bool, unit: bool, columns: &mut [T]) {
     let n = a.rows;
-    for x in b.data.chunks_exact_mut(n.max(1)) {
-        for step in 0..n {
-            let k = if upper { n - 1 - step } else { step };
-            if !unit {
-                x[k] /= a[(k, k)];
-            }
-            let rest = if upper { 0..k } else { k + 1..n };
-            let known = x[k];
-            for (x, &a) in x[rest.clone()].iter_mut().zip(&a.column(k)[rest]) {
+    let mut rest = columns.chunks_exact_mut(n.max(1));
+    let mut all: [&mut [T]; COLUMNS] = std::array::from_fn(|_| rest.next().unwrap_or_default());
+    for step in 0..n {
+        let k = if upper { n - 1 - step } else { step };
+        if !unit {
+            let pivot = a[(k, k)];
+            all.iter_mut().for_each(|x| x[k] /= pivot);
+        }
+        let known: [T; COLUMNS] = std::array::from_fn(|c| all[c][k]);
+        let rest = if upper { 0..k } else { k + 1..n };
+        let a = &a.column(k)[rest.clone()];
+        for (x, known) in all.iter_mut().zip(known) {
+            for (x, &a) in x[rest.clone()].iter_mut().zip(a) {
                 *x -= a * known;
             }
         }

@@ -4,10 +4,11 @@
 //! class out of range is an error; the mean divides by the weights that were used (0/0 is NaN).
 
 use crate::nn::loss::reduction;
-use crate::nn::softmax::log_softmax_of;
+use crate::nn::softmax::{Form, softmax_of};
 use crate::support::checks::{agree, floating, fresh};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
+use crate::support::rows::{LANES, combined, sum};
 use oxport_ir::work::repeated;
 use oxport_ir::{Args, Class, Cost, Error, Fake, IndexedDim, Meta, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
@@ -175,8 +176,26 @@ fn likelihoods<T: Compute>(
     (losses, total)
 }
 
+/// Sums over the classes of each place, of terms by the place in the input and the class.
+fn over_classes<T: Compute>([n, c, p]: [usize; 3], term: impl Fn(usize, usize) -> T) -> Result<Vec<T>> {
+    let mut sums = filled(T::zero(), n * p)?;
+    for (i, sums) in sums.chunks_exact_mut(p.max(1)).enumerate() {
+        if let [sum] = sums {
+            let mut lanes = [T::zero(); LANES];
+            (0..c).for_each(|class| lanes[class % LANES] += term(i * c + class, class));
+            *sum = combined(lanes, |a, b| a + b);
+            continue;
+        }
+        for class in 0..c {
+            let first = (i * c + class) * p;
+            sums.iter_mut().enumerate().for_each(|(j, sum)| *sum += term(first + j, class));
+        }
+    }
+    Ok(sums)
+}
+
 fn sum_of<T: Compute>(x: &[T]) -> T {
-    crate::support::rows::sum(x, |x| x)
+    sum(x, |x| x)
 }
 
 fn reduced<T: Compute>(losses: &[T], total: T, reduction: i64, out: &mut TensorMut) -> Result<()> {
@@ -237,29 +256,27 @@ fn cross_entropy(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, target, weight, _, ignore, smoothing): (&Tensor, &Tensor, Option<&Tensor>, i64, i64, f64) =
         args.unpack()?;
     let (sizes, reduction) = (three(x), reduction(args)?);
-    let [n, c, p] = sizes;
+    let [_, c, p] = sizes;
     let soft = target.dtype().is_float();
     computed!(x.dtype(), |T| {
         let (x, weight) = (Dense::<T>::of(x)?, Dense::<T>::maybe(weight)?);
         let mut logs = filled(T::of(0.0), x.len())?;
-        log_softmax_of(&x, c, p, &mut logs);
+        softmax_of(&x, (c, p), &mut logs, Form::Log);
         let w = |class: usize| weight.as_deref().map_or(T::of(1.0), |w| w[class]);
         let (smooth, even) = (T::of(smoothing), T::of(smoothing / c as f64));
         let places = x.len().checked_div(c).unwrap_or(0);
-        let at = |i: usize, class: usize| (i / p * c + class) * p + i % p;
         if soft {
             let target = Dense::<T>::of(target)?;
             let share = |k: usize| if smoothing > 0.0 { target[k] * (T::of(1.0) - smooth) + even } else { target[k] };
-            let loss = |i: usize| -(0..c).map(|class| logs[at(i, class)] * share(at(i, class)) * w(class)).sum::<T>();
             // Without classes there are losses all the same, and their mean is 0/0, as in PyTorch.
-            let losses: Vec<T> = (0..n * p).map(loss).collect();
+            let losses = over_classes(sizes, |at, class| -logs[at] * share(at) * w(class))?;
             return reduced(&losses, T::of(places as f64), reduction, &mut outs[0]);
         }
         let target = classes(target, c, ignore)?;
         let (mut losses, total) = likelihoods(&logs, sizes, &target, weight.as_deref());
         if smoothing > 0.0 {
-            for (i, loss) in losses.iter_mut().enumerate().filter(|(i, _)| target[*i].is_some()) {
-                let all = -(0..c).map(|class| logs[at(i, class)] * w(class)).sum::<T>();
+            let all = over_classes(sizes, |at, class| -logs[at] * w(class))?;
+            for ((loss, all), _) in losses.iter_mut().zip(all).zip(&target).filter(|(_, class)| class.is_some()) {
                 *loss = *loss * (T::of(1.0) - smooth) + all * even;
             }
         }

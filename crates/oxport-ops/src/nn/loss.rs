@@ -12,7 +12,9 @@ use oxport_ir::fake::Dims;
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::schema::Type;
 use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Real, Result, ensure};
-use oxport_tensor::{DType, Tensor, TensorMut};
+use oxport_tensor::parallel::for_chunks;
+use oxport_tensor::simd::vectorize;
+use oxport_tensor::{DType, Tensor, TensorMut, filled};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -360,51 +362,130 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut], loss: Loss) -> Result<()>
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     computed!(dtype, |T| {
         let (x, y, w) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?, Dense::<T>::maybe(weight.as_ref())?);
-        let formula = formula::<T>(args, loss)?;
-        let weight = |i: usize| w.as_deref().map_or(T::of(1.0), |w| w[i]);
-        let losses: Vec<T> = (0..x.len()).map(|i| formula(x[i], y[i]) * weight(i)).collect();
-        ensure!(
-            losses.len() == x.len() && (loss != Loss::CrossEntropy || in_unit(&x)),
-            "{}: inputs must be between 0 and 1",
-            args.name()
-        );
-        fill(&mut outs[0], |out: &mut [T]| match reduction {
-            0 => out.copy_from_slice(&losses),
-            1 => out[0] = sum(&losses, |x| x) / T::of(losses.len() as f64),
-            _ => out[0] = sum(&losses, |x| x),
-        })
+        let is_valid = loss != Loss::CrossEntropy || in_unit(&x);
+        ensure!(is_valid, "{}: inputs must be between 0 and 1", args.name());
+        by_formula(args, loss, Pairs { x: &x, y: &y, weight: w.as_deref() }, (reduction, &mut outs[0]))
     })
 }
 
 fn in_unit<T: Compute>(x: &[T]) -> bool {
-    x.iter().all(|&x| (T::zero()..=T::one()).contains(&x) || x.is_nan())
+    vectorize(
+        #[inline(always)]
+        || !x.iter().fold(false, |outside, &x| outside | (x < T::zero()) | (x > T::one())),
+    )
 }
 
-/// The loss of an element and its target.
-fn formula<T: Compute>(args: &Args<'_, Real>, loss: Loss) -> Result<Box<dyn Fn(T, T) -> T>> {
+/// Computes a loss by the formula of an element and its target.
+fn by_formula<T: Compute>(
+    args: &Args<'_, Real>,
+    loss: Loss,
+    pairs: Pairs<'_, T>,
+    (reduction, out): (i64, &mut TensorMut),
+) -> Result<()> {
     let (half, one) = (T::of(0.5), T::one());
-    Ok(match loss {
-        Loss::Mse => Box::new(|x, y| (x - y) * (x - y)),
+    match loss {
+        Loss::Mse => pairs.compute(
+            reduction,
+            out,
+            #[inline(always)]
+            |x, y| (x - y) * (x - y),
+        ),
         Loss::SmoothL1 => {
-            let beta: f64 = args.named("beta")?;
-            let beta = T::of(beta);
-            Box::new(move |x, y| {
-                let d = (x - y).abs();
-                if d < beta { half * d * d / beta } else { d - half * beta }
-            })
+            let beta = T::of(args.named("beta")?);
+            pairs.compute(
+                reduction,
+                out,
+                #[inline(always)]
+                |x, y| {
+                    let d = (x - y).abs();
+                    if d < beta { half * d * d / beta } else { d - half * beta }
+                },
+            )
         }
         Loss::Huber => {
-            let delta: f64 = args.named("delta")?;
-            let delta = T::of(delta);
-            Box::new(move |x, y| {
-                let d = (x - y).abs();
-                if d < delta { half * d * d } else { delta * (d - half * delta) }
-            })
+            let delta = T::of(args.named("delta")?);
+            pairs.compute(
+                reduction,
+                out,
+                #[inline(always)]
+                |x, y| {
+                    let d = (x - y).abs();
+                    if d < delta { half * d * d } else { delta * (d - half * delta) }
+                },
+            )
         }
-        Loss::SoftMargin => Box::new(move |x, y| (-y * x).exp().ln_1p()),
-        Loss::CrossEntropy => Box::new(move |x, y| {
-            let least = T::of(-100.0);
-            (y - one) * (-x).ln_1p().max(least) - y * x.ln().max(least)
-        }),
-    })
+        Loss::SoftMargin => pairs.compute(
+            reduction,
+            out,
+            #[inline(always)]
+            |x, y| (-y * x).fast_exp().fast_ln_1p(),
+        ),
+        Loss::CrossEntropy => pairs.compute(
+            reduction,
+            out,
+            #[inline(always)]
+            |x, y| (y - one) * bounded((-x).fast_ln_1p()) - y * bounded(x.fast_ln()),
+        ),
+    }
+}
+
+/// A logarithm, but not below −100, so that an impossible event does not cost infinitely much.
+#[inline(always)]
+fn bounded<T: Compute>(log: T) -> T {
+    if log < T::of(-100.0) { T::of(-100.0) } else { log }
+}
+
+/// So many losses are made and summed at a time, whatever the number of threads.
+const PART: usize = 1 << 12;
+/// Fewer are not worth waking threads for.
+const PARTS_PER_TASK: usize = 4;
+
+/// Elements, their targets and weights.
+struct Pairs<'a, T> {
+    x: &'a [T],
+    y: &'a [T],
+    weight: Option<&'a [T]>,
+}
+
+impl<T: Compute> Pairs<'_, T> {
+    /// The losses of a part.
+    #[inline(always)]
+    fn write(&self, formula: &impl Fn(T, T) -> T, part: usize, out: &mut [T]) {
+        let place = part * PART..part * PART + out.len();
+        for ((out, &x), &y) in out.iter_mut().zip(&self.x[place.clone()]).zip(&self.y[place.clone()]) {
+            *out = formula(x, y);
+        }
+        if let Some(weight) = self.weight {
+            out.iter_mut().zip(&weight[place]).for_each(|(out, &w)| *out *= w);
+        }
+    }
+
+    fn compute(&self, reduction: i64, out: &mut TensorMut, formula: impl Fn(T, T) -> T + Sync) -> Result<()> {
+        let count = self.x.len();
+        if reduction == 0 {
+            return fill(out, |out: &mut [T]| {
+                for_chunks(out, PART, PARTS_PER_TASK, |part, out| {
+                    vectorize(
+                        #[inline(always)]
+                        || self.write(&formula, part, out),
+                    )
+                })
+            });
+        }
+        let mut sums = filled(T::zero(), count.div_ceil(PART))?;
+        for_chunks(&mut sums, 1, PARTS_PER_TASK, |part, total| {
+            let mut losses = [T::zero(); PART];
+            let losses = &mut losses[..PART.min(count - part * PART)];
+            total[0] = vectorize(
+                #[inline(always)]
+                || {
+                    self.write(&formula, part, losses);
+                    sum(losses, |x| x)
+                },
+            );
+        });
+        let total = sum(&sums, |x| x);
+        let divisor = if reduction == 1 { T::of(count as f64) } else { T::one() };
+        fill(out, |out: &mut [T]| out[0] = total / divisor)
+    }
 }

@@ -7,7 +7,7 @@ use crate::support::checks::{floating, fresh};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
-use crate::support::rows::{exp_sum, for_out_rows, for_rows, for_rows_vectorized, greater, max, sum};
+use crate::support::rows::{exp_sum, for_out_rows, for_rows_vectorized, greater, max, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -111,7 +111,7 @@ fn safe_softmax(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+pub(crate) enum Form {
     Plain,
     Log,
     /// As `Plain`, but what is nothing but −∞ becomes 0.
@@ -126,28 +126,28 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     let inner: i64 = x.sizes().iter().skip(dim + 1).product();
     computed!(out.dtype(), |T| {
         let x = Dense::<T>::of(&x.to_dtype(out.dtype())?)?;
-        fill(out, |out: &mut [T]| match inner as usize {
-            1 => for_rows_vectorized(
-                &x,
-                n,
-                out,
-                n,
-                #[inline(always)]
-                |_, x, out| row(x, out, form),
-            ),
-            inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
-                vectorize(
-                    #[inline(always)]
-                    || columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form),
-                );
-            }),
-        })
+        fill(out, |out: &mut [T]| softmax_of(&x, (n, inner as usize), out, form))
     })
 }
 
-/// The log softmax of `[.., n, inner]`.
-pub(crate) fn log_softmax_of<T: Compute>(x: &[T], n: usize, inner: usize, out: &mut [T]) {
-    for_rows(x, n * inner, out, n * inner, |_, x, out| columns(x, out, inner, Form::Log));
+/// The softmax of `[.., n, inner]` along `n`.
+pub(crate) fn softmax_of<T: Compute>(x: &[T], (n, inner): (usize, usize), out: &mut [T], form: Form) {
+    match inner {
+        1 => for_rows_vectorized(
+            x,
+            n,
+            out,
+            n,
+            #[inline(always)]
+            |_, x, out| row(x, out, form),
+        ),
+        inner => for_out_rows(out, n * inner, n * inner * 4, |i, out| {
+            vectorize(
+                #[inline(always)]
+                || columns(&x[i * n * inner..(i + 1) * n * inner], out, inner, form),
+            );
+        }),
+    }
 }
 
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! Scans: every element together with those before it along a dimension; and differences of neighbors.
 //!
-//! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back on one
-//! thread per line.
+//! Laws: float32 and narrower accumulate in float64, as PyTorch's CPU kernels do; a scan runs front to back, each line
+//! on one thread.
 
 use crate::reduce::over::{wide, widest};
 use crate::support::checks::agree;
@@ -14,6 +14,8 @@ use oxport_ir::{
     Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Operand, Real, Result, Val, ensure,
 };
 use oxport_sym::Expr;
+use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Analytic, DType, Element, Layout, Number, Real as Ordered, Tensor, TensorMut, cast, dispatch};
 
 /// The table.
@@ -83,27 +85,102 @@ pub static OPS: &[OpDef] = &[
     ]),
 ];
 
-/// Calls `step` along every line, with the state, the element and its index; it gives the output.
-fn scan<T: Element, A: Copy, U: Element>(
+/// So many lines of neighboring elements go side by side: a step waits for the one before it, but not for another
+/// line's.
+const ABREAST: usize = 4;
+/// About so many elements make a task.
+const TASK: usize = 1 << 14;
+
+/// Calls `step` along every line, with the state, the element and its index; it gives the state and two outputs, of
+/// which the second may be nothing (give `#[inline(always)] |…|`).
+fn scan<T: Element, A: Copy + Sync, U: Send, V: Send>(
     x: &[T],
-    lines: Lines,
-    out: &mut [U],
+    Lines { n, inner, .. }: Lines,
+    (out, more): (&mut [U], &mut [V]),
     first: A,
-    step: impl Fn(A, T, usize) -> (A, U),
+    step: impl Fn(A, T, usize) -> (A, U, V) + Sync,
 ) {
-    let Lines { n, inner, .. } = lines;
     if inner == 0 || n == 0 {
         return;
     }
+    let block = n * if inner == 1 { ABREAST } else { inner };
+    for_chunks_of_two((out, block), (more, block), TASK.div_ceil(block), |i, out, more| {
+        let x = &x[i * block..][..out.len()];
+        vectorize(
+            #[inline(always)]
+            || match inner {
+                1 if out.len() == block => abreast(x, n, out, more, first, &step),
+                1 => {
+                    let lines = x.chunks_exact(n).zip(out.chunks_exact_mut(n)).zip(more.chunks_exact_mut(n));
+                    lines.for_each(|((x, out), more)| down(x, 1, out, more, first, &step));
+                }
+                _ => down(x, inner, out, more, first, &step),
+            },
+        )
+    });
+}
+
+/// Scans lines that lie side by side.
+#[inline(always)]
+fn down<T: Copy, A: Copy, U, V>(
+    x: &[T],
+    inner: usize,
+    out: &mut [U],
+    more: &mut [V],
+    first: A,
+    step: &impl Fn(A, T, usize) -> (A, U, V),
+) {
     let mut states = vec![first; inner];
-    for (x, out) in x.chunks_exact(n * inner).zip(out.chunks_exact_mut(n * inner)) {
-        states.fill(first);
-        for (i, (x, out)) in x.chunks_exact(inner).zip(out.chunks_exact_mut(inner)).enumerate() {
-            for ((state, &x), out) in states.iter_mut().zip(x).zip(out) {
-                (*state, *out) = step(*state, x, i);
-            }
+    let rows = x.chunks_exact(inner).zip(out.chunks_exact_mut(inner)).zip(more.chunks_exact_mut(inner));
+    for (i, ((x, out), more)) in rows.enumerate() {
+        for (((state, &x), out), more) in states.iter_mut().zip(x).zip(out).zip(more) {
+            (*state, *out, *more) = step(*state, x, i);
         }
     }
+}
+
+/// Scans lines of neighbors, which lie one behind another.
+#[inline(always)]
+fn abreast<T: Copy, A: Copy, U, V>(
+    x: &[T],
+    n: usize,
+    out: &mut [U],
+    more: &mut [V],
+    first: A,
+    step: &impl Fn(A, T, usize) -> (A, U, V),
+) {
+    let mut states = [first; ABREAST];
+    for i in 0..n {
+        for (line, state) in states.iter_mut().enumerate() {
+            let at = line * n + i;
+            (*state, out[at], more[at]) = step(*state, x[at], i);
+        }
+    }
+}
+
+/// A [`scan`] with one output.
+fn scan_one<T: Element, A: Copy + Sync, U: Element>(
+    x: &[T],
+    lines: Lines,
+    out: &mut TensorMut,
+    first: A,
+    step: impl Fn(A, T, usize) -> (A, U) + Sync,
+) -> Result<()> {
+    fill_dense::<U>(out, |out| {
+        let mut nothing = vec![(); out.len()];
+        scan(
+            x,
+            lines,
+            (out, &mut nothing),
+            first,
+            #[inline(always)]
+            |a, x, i| {
+                let (a, y) = step(a, x, i);
+                (a, y, ())
+            },
+        );
+        Ok(())
+    })
 }
 
 fn total_meta(args: &MetaArgs<'_>) -> Metas {
@@ -115,14 +192,24 @@ fn total_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn running(args: &Args<'_, Real>, out: &mut TensorMut, sum: bool) -> Result<()> {
     fn run<T: Number, A: Number>(x: &[T], lines: Lines, out: &mut TensorMut, sum: bool) -> Result<()> {
-        let (first, f): (A, fn(A, A) -> A) = if sum { (A::ZERO, A::add) } else { (A::ONE, A::mul) };
-        fill_dense::<T>(out, |out| {
-            scan(x, lines, out, first, |a, x, _| {
-                let a = f(a, cast(x));
-                (a, cast(a))
-            });
-            Ok(())
-        })
+        match sum {
+            true => scan_one(
+                x,
+                lines,
+                out,
+                A::ZERO,
+                #[inline(always)]
+                |a, x, _| (a.add(cast(x)), cast::<A, T>(a.add(cast(x)))),
+            ),
+            false => scan_one(
+                x,
+                lines,
+                out,
+                A::ONE,
+                #[inline(always)]
+                |a, x, _| (a.mul(cast(x)), cast::<A, T>(a.mul(cast(x)))),
+            ),
+        }
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
@@ -149,18 +236,23 @@ fn extreme_meta(args: &MetaArgs<'_>) -> Metas {
 fn extremes(args: &Args<'_, Real>, outs: &mut [TensorMut], greatest: bool) -> Result<()> {
     fn run<T: Ordered>(x: &[T], lines: Lines, outs: &mut [TensorMut], greatest: bool) -> Result<()> {
         let first = (if greatest { T::LOWEST } else { T::HIGHEST }, 0i64);
-        let step = |(a, at): (T, i64), x: T, i: usize| {
-            let wins = x.is_nan() || !a.is_nan() && if greatest { x >= a } else { x <= a };
-            if wins { (x, i as i64) } else { (a, at) }
-        };
         let (values, indices) = outs.split_at_mut(1);
-        fill_dense::<T>(&mut values[0], |out| {
-            scan(x, lines, out, first, |a, x, i| (step(a, x, i), step(a, x, i).0));
-            Ok(())
-        })?;
-        fill_dense::<i64>(&mut indices[0], |out| {
-            scan(x, lines, out, first, |a, x, i| (step(a, x, i), step(a, x, i).1));
-            Ok(())
+        fill_dense::<T>(&mut values[0], |values| {
+            fill_dense::<i64>(&mut indices[0], |indices| {
+                scan(
+                    x,
+                    lines,
+                    (values, indices),
+                    first,
+                    #[inline(always)]
+                    |(a, at): (T, i64), x: T, i: usize| {
+                        let wins = x.is_nan() | (!a.is_nan() & if greatest { x >= a } else { x <= a });
+                        let (a, at) = if wins { (x, i as i64) } else { (a, at) };
+                        ((a, at), a, at)
+                    },
+                );
+                Ok(())
+            })
         })
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
@@ -177,19 +269,20 @@ fn log_meta(args: &MetaArgs<'_>) -> Metas {
 
 fn log_running(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Ordered + Analytic>(x: &[T], lines: Lines, out: &mut TensorMut) -> Result<()> {
-        let add = |a: T, b: T| {
-            let (low, high) = (a.minimum(b), a.maximum(b));
-            // Equal infinities are their own sum; their difference is no number.
-            if low == high && (low == T::LOWEST || low == T::HIGHEST) {
-                low
-            } else {
-                high.add(low.sub(high).exp().log1p())
-            }
-        };
-        fill_dense::<T>(out, |out| {
-            scan(x, lines, out, T::LOWEST, |a, x, _| (add(a, x), add(a, x)));
-            Ok(())
-        })
+        scan_one(
+            x,
+            lines,
+            out,
+            T::LOWEST,
+            #[inline(always)]
+            |a, b, _| {
+                let (low, high) = (a.minimum(b), a.maximum(b));
+                let sum = high.add(low.sub(high).exp().log1p());
+                // Equal infinities are their own sum; their difference is no number.
+                let sum = if low == high && (low == T::LOWEST || low == T::HIGHEST) { low } else { sum };
+                (sum, sum)
+            },
+        )
     }
     let (x, dim): (&Tensor, i64) = args.unpack()?;
     let lines = Lines::of(x.sizes(), wrap_dim(dim, x.rank())?);
@@ -212,10 +305,10 @@ fn complex_log_running(x: &Tensor, lines: Lines, out: &mut TensorMut) -> Result<
     };
     let mut fresh = TensorMut::empty(DType::C128, Layout::contiguous(out.sizes())?)?;
     let x = dense::<C64>(x)?;
-    fill_dense::<C64>(&mut fresh, |out| {
-        let start = C64::new(f64::NEG_INFINITY, 0.0);
-        scan(&x, lines, out, start, |a, x, _| (add(a, x), add(a, x)));
-        Ok(())
+    let start = C64::new(f64::NEG_INFINITY, 0.0);
+    scan_one(&x, lines, &mut fresh, start, |a, x, _| {
+        let sum = add(a, x);
+        (sum, sum)
     })?;
     Ok(oxport_tensor::copy(&fresh.freeze(), out)?)
 }
@@ -258,20 +351,36 @@ fn diff_meta(args: &MetaArgs<'_>) -> Metas {
 fn differences(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Number>(x: &Tensor, d: usize, rounds: usize, out: &mut TensorMut) -> Result<()> {
         let Lines { n, inner, .. } = Lines::of(x.sizes(), d);
-        let mut values = x.to_vec::<T>()?;
+        let x = dense::<T>(x)?;
+        let (line, kept) = ((n * inner).max(1), (n.saturating_sub(rounds) * inner).max(1));
         fill_dense::<T>(out, |out| {
-            let kept = n.saturating_sub(rounds) * inner;
-            for (line, out) in values.chunks_exact_mut((n * inner).max(1)).zip(out.chunks_exact_mut(kept.max(1))) {
-                // Each round leaves one element less.
-                for left in (n - rounds..n).rev() {
-                    for i in 0..left * inner {
-                        line[i] = line[i + inner].sub(line[i]);
-                    }
-                }
-                out.copy_from_slice(&line[..kept]);
-            }
+            for_chunks(out, kept, TASK.div_ceil(line), |i, out| {
+                let x = &x[i * line..][..line];
+                vectorize(
+                    #[inline(always)]
+                    || match rounds {
+                        1 => subtract(&x[inner..], x, out),
+                        _ => {
+                            // Each round leaves one element less.
+                            let mut values = x.to_vec();
+                            for left in (n - rounds..n).rev() {
+                                for i in 0..left * inner {
+                                    values[i] = values[i + inner].sub(values[i]);
+                                }
+                            }
+                            out.copy_from_slice(&values[..out.len()]);
+                        }
+                    },
+                );
+            });
             Ok(())
         })
+    }
+    #[inline(always)]
+    fn subtract<T: Number>(a: &[T], b: &[T], out: &mut [T]) {
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *out = a.sub(b);
+        }
     }
     let (x, n, dim, before, after): (&Tensor, i64, i64, Option<&Tensor>, Option<&Tensor>) = args.unpack()?;
     let out = &mut outs[0];
@@ -285,6 +394,10 @@ fn differences(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let mut sizes = x.sizes().to_vec();
     let parts: Vec<&Tensor> = [before, Some(x), after].into_iter().flatten().collect();
     sizes[d] = parts.iter().map(|t| t.sizes()[d]).sum();
+    if let [x] = parts[..] {
+        let x = x.to_dtype(out.dtype())?;
+        return dispatch!(plain out.dtype(), |T| run::<T>(&x, d, n as usize, out));
+    }
     let mut joined = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
     let mut start = 0;
     for part in parts {

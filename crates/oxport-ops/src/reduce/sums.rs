@@ -8,7 +8,8 @@ use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Analytic, DType, Number, Real as Ordered, Tensor, TensorMut, dispatch, reduce::reduce};
+use oxport_tensor::reduce::{reduce, reduce_with};
+use oxport_tensor::{Analytic, DType, Layout, Number, Real as Ordered, Tensor, TensorMut, dispatch, update_zip};
 
 /// A reduction: the result's dtype rule, and the kernel over a widened input.
 macro_rules! reduction {
@@ -317,18 +318,25 @@ fn hash(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     Ok(reduce::<u64, u64, u64>(&bits, &over.loops(), &mut outs[0], 0, |a, x| a ^ x, |a, b| a ^ b, |a| a)?)
 }
 
-/// `m + ln Σ e^(x − m)` in one pass: the sum is kept relative to the greatest element so far.
+/// `m + ln Σ e^(x − m)`, where `m` is the greatest element, or 0 where that is infinite.
 fn logsumexp(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Ordered + Analytic>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
-        let meet = |(a, s): (T, T), (b, t): (T, T)| {
-            let m = a.maximum(b);
-            // Of infinities only the count matters: their difference is no number.
-            let part = |x: T, s: T| if x == m { s } else { s.mul(x.sub(m).exp()) };
-            (m, part(a, s).add(part(b, t)))
-        };
-        let fold = |a: (T, T), x: T| meet(a, (x, T::ONE));
-        let finish = |(m, s): (T, T)| if s == T::ZERO { T::LOWEST } else { m.add(s.ln()) };
-        Ok(reduce::<T, (T, T), T>(x, dims, out, (T::LOWEST, T::ZERO), fold, meet, finish)?)
+        let finite = |m: T| if m == T::LOWEST || m == T::HIGHEST { T::ZERO } else { m };
+        let mut top = TensorMut::empty(T::DTYPE, Layout::contiguous(out.sizes())?)?;
+        reduce::<T, T, T>(x, dims, &mut top, T::LOWEST, T::maximum, T::maximum, finite)?;
+        let top = top.freeze();
+        reduce_with::<T, T, T, T>(
+            x,
+            &top,
+            dims,
+            out,
+            T::ZERO,
+            #[inline(always)]
+            |sum, x, m| sum.add(x.sub(m).exp()),
+            T::add,
+            T::ln,
+        )?;
+        Ok(update_zip::<T, T>(out, &top, T::add)?)
     }
     if outs[0].dtype().is_complex() {
         return complex_logsumexp(args, &mut outs[0]);

@@ -7,11 +7,12 @@ use crate::resample::resize::cubic_weights;
 use crate::support::checks::{agree, floating, fresh, of_dim, same_dtype};
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one};
-use crate::support::rows::for_out_rows;
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
+use oxport_tensor::simd::vectorize;
+use oxport_tensor::{Tensor, TensorMut, filled};
 use std::ops::RangeInclusive;
 
 /// The operators of this family.
@@ -95,6 +96,7 @@ impl Places {
         Places { outside, align, mode }
     }
     /// The pixel coordinate of a place, not brought inside, and its derivative.
+    #[inline(always)]
     fn pixel<T: Compute>(&self, x: T, size: usize) -> (T, T) {
         let (n, half) = (T::of(size as f64), T::of(0.5));
         match self.align {
@@ -103,6 +105,7 @@ impl Places {
         }
     }
     /// A pixel coordinate brought inside, as the padding mode says, and the derivative of that.
+    #[inline(always)]
     fn inside<T: Compute>(&self, x: T, size: usize) -> (T, T) {
         let top = T::of(size as f64 - 1.0);
         let clip = |x: T, slope: T| {
@@ -125,6 +128,7 @@ impl Places {
         }
     }
     /// The pixels of one dimension that a place is made of: up to four.
+    #[inline(always)]
     fn line<T: Compute>(&self, x: T, size: usize) -> ([Tap<T>; 4], usize) {
         let (x, scale) = self.pixel(x, size);
         let mut taps = [(0, T::zero(), T::zero()); 4];
@@ -155,25 +159,43 @@ impl Places {
             }
         }
     }
-    /// The pixels inside the image that a place is made of, and their weights. Places list the fastest dimension first.
-    /// With `by`, weights are derivatives by that dimension of the image.
-    pub(crate) fn taps<T: Compute>(&self, at: &[T], sizes: &[usize], by: Option<usize>) -> Vec<(usize, T)> {
-        let mut all = vec![(0usize, T::one())];
+    /// The pixels inside the image that a place is made of, by their place in it, and their weights; gives how many
+    /// there are. Places list the fastest dimension first. With `by`, weights are derivatives by that dimension of the
+    /// image.
+    #[inline(always)]
+    pub(crate) fn taps<T: Compute>(
+        &self,
+        at: &[T],
+        sizes: &[usize],
+        by: Option<usize>,
+        taps: &mut [(usize, T)],
+    ) -> usize {
+        taps[0] = (0, T::one());
+        let mut count = 1;
         for (d, &size) in sizes.iter().enumerate() {
-            let (line, count) = self.line(at[sizes.len() - 1 - d], size);
-            let inside = |&(i, w, slope): &Tap<T>| {
-                let i = usize::try_from(i).ok().filter(|&i| i < size)?;
-                Some((i, if by == Some(d) { slope } else { w }))
-            };
-            let inside: Vec<(usize, T)> = line[..count].iter().filter_map(inside).collect();
-            let longer = |&(place, weight): &(usize, T)| {
-                inside.iter().map(move |&(i, w)| (place * size + i, weight * w)).collect::<Vec<_>>()
-            };
-            all = all.iter().flat_map(longer).collect();
+            let (line, most) = self.line(at[sizes.len() - 1 - d], size);
+            let (mut inside, mut within) = ([(0, T::zero()); 4], 0);
+            for &(i, w, slope) in &line[..most] {
+                if let Some(i) = usize::try_from(i).ok().filter(|&i| i < size) {
+                    inside[within] = (i, if by == Some(d) { slope } else { w });
+                    within += 1;
+                }
+            }
+            // From the last one on, so that what is read was not written yet.
+            for k in (0..count).rev() {
+                let (place, weight) = taps[k];
+                for (j, &(i, w)) in inside[..within].iter().enumerate().rev() {
+                    taps[k * within + j] = (place * size + i, weight * w);
+                }
+            }
+            count *= within;
         }
-        all
+        count
     }
 }
+
+/// The most pixels that a place is made of.
+pub(crate) const MOST_TAPS: usize = 64;
 
 /// The derivatives of [`cubic_weights`].
 fn cubic_slopes<T: Compute>(t: T) -> [T; 4] {
@@ -195,23 +217,95 @@ fn sample(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (x, grid) = (Dense::<T>::of(x)?, Dense::<T>::of(grid)?);
         fill(&mut outs[0], |out: &mut [T]| {
             if points == 0 || channels == 0 {
-                return;
+                return Ok(());
             }
             for (i, out) in out.chunks_exact_mut(channels * points).enumerate() {
-                let taps: Vec<Vec<(usize, T)>> = grid[i * points * n..(i + 1) * points * n]
-                    .chunks_exact(n)
-                    .map(|at| places.taps(at, &sizes, None))
-                    .collect();
+                let table = Table::of(&places, &grid[i * points * n..(i + 1) * points * n], &sizes)?;
                 let image = &x[i * channels * volume..][..channels * volume];
-                for_out_rows(out, points, points * 8, |c, out| {
-                    let plane = &image[c * volume..][..volume];
-                    for (y, taps) in out.iter_mut().zip(&taps) {
-                        *y = taps.iter().map(|&(place, weight)| plane[place] * weight).sum();
+                for_chunks(out, ABREAST * points, (TASK / (ABREAST * points)).max(1), |block, out| {
+                    let planes = &image[block * ABREAST * volume..][..out.len() / points * volume];
+                    match out.len() == ABREAST * points {
+                        true => table.sum::<ABREAST>(planes, volume, out),
+                        false => {
+                            let each = planes.chunks_exact(volume).zip(out.chunks_exact_mut(points));
+                            each.for_each(|(plane, out)| table.sum::<1>(plane, volume, out));
+                        }
                     }
                 });
             }
-        })
+            Ok(())
+        })?
     })
+}
+
+/// So many planes are read at once.
+const ABREAST: usize = 4;
+/// About so many numbers make a task.
+const TASK: usize = 1 << 13;
+
+/// The pixels that each point is made of.
+struct Table<T> {
+    /// So many taps have a place each point.
+    most: usize,
+    taps: Vec<(usize, T)>,
+    counts: Vec<usize>,
+}
+
+impl<T: Compute> Table<T> {
+    fn of(places: &Places, grid: &[T], sizes: &[usize]) -> Result<Table<T>> {
+        const POINTS: usize = 256;
+        let n = sizes.len();
+        let most = [2usize, 1, 4][places.mode.clamp(0, 2) as usize].pow(n as u32);
+        let points = grid.len() / n;
+        let mut taps = filled((0, T::zero()), points.saturating_mul(most))?;
+        let mut counts = filled(0, points)?;
+        for_chunks_of_two((&mut taps, POINTS * most), (&mut counts, POINTS), 1, |part, taps, counts| {
+            let grid = &grid[part * POINTS * n..][..counts.len() * n];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for ((taps, count), at) in taps.chunks_exact_mut(most).zip(counts).zip(grid.chunks_exact(n)) {
+                        *count = places.taps(at, sizes, None, taps);
+                    }
+                },
+            );
+        });
+        Ok(Table { most, taps, counts })
+    }
+
+    /// Sums the pixels of each point, in some planes of this many pixels.
+    fn sum<const PLANES: usize>(&self, planes: &[T], volume: usize, out: &mut [T]) {
+        match self.most {
+            1 => self.sum_of::<PLANES, 1>(planes, volume, out),
+            4 => self.sum_of::<PLANES, 4>(planes, volume, out),
+            _ => self.sum_of::<PLANES, 16>(planes, volume, out),
+        }
+    }
+
+    /// As [`Table::sum`], where most points have so many pixels.
+    fn sum_of<const PLANES: usize, const TAPS: usize>(&self, planes: &[T], volume: usize, out: &mut [T]) {
+        let planes: [&[T]; PLANES] = std::array::from_fn(|c| &planes[c * volume..][..volume]);
+        let mut outs = out.chunks_exact_mut(self.counts.len());
+        let mut outs: [&mut [T]; PLANES] = std::array::from_fn(|_| outs.next().unwrap_or_default());
+        for (point, (taps, &count)) in self.taps.chunks_exact(self.most).zip(&self.counts).enumerate() {
+            let mut sums = [T::zero(); PLANES];
+            match <&[_; TAPS]>::try_from(&taps[..count]) {
+                Ok(taps) => add_taps(&mut sums, &planes, taps),
+                Err(_) => add_taps(&mut sums, &planes, &taps[..count]),
+            }
+            outs.iter_mut().zip(sums).for_each(|(out, sum)| out[point] = sum);
+        }
+    }
+}
+
+/// Adds pixels to the sums of planes.
+#[inline(always)]
+fn add_taps<T: Compute>(sums: &mut [T], planes: &[&[T]], taps: &[(usize, T)]) {
+    for &(place, weight) in taps {
+        for (sum, plane) in sums.iter_mut().zip(planes) {
+            *sum += plane[place] * weight;
+        }
+    }
 }
 
 fn affine_meta(args: &MetaArgs<'_>) -> Metas {
@@ -239,19 +333,24 @@ fn affine(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let x = T::of(-1.0) + T::of(2.0) * T::of(i as f64) / T::of((size - 1) as f64);
             if align { x } else { x * T::of((size - 1) as f64) / T::of(size as f64) }
         };
+        let along: Vec<Vec<T>> = space.iter().map(|&size| (0..size).map(|i| at(i, size)).collect()).collect();
+        let (last, width) = (&along[n - 1], space[n - 1] as usize);
+        let lines = points.checked_div(width).unwrap_or(0);
         fill(&mut outs[0], |out: &mut [T]| {
-            for (k, out) in out.chunks_exact_mut(n).enumerate() {
-                let (image, mut point) = (k / points, (k % points) as i64);
+            for (k, out) in out.chunks_exact_mut((width * n).max(1)).enumerate() {
+                let (image, mut line) = (k / lines, k % lines);
                 let map = &theta[image * n * (n + 1)..][..n * (n + 1)];
                 // Coordinates, the fastest dimension first.
                 let mut place = [T::of(0.0); 3];
-                for (d, &size) in space.iter().rev().enumerate() {
-                    place[d] = at(point % size, size);
-                    point /= size;
+                for d in (0..n - 1).rev() {
+                    place[n - 1 - d] = along[d][line % along[d].len()];
+                    line /= along[d].len();
                 }
-                for (r, y) in out.iter_mut().enumerate() {
-                    let row = &map[r * (n + 1)..][..n + 1];
-                    *y = row[..n].iter().zip(&place).fold(row[n], |sum, (&a, &x)| sum + a * x);
+                for (out, &x) in out.chunks_exact_mut(n).zip(last) {
+                    place[0] = x;
+                    for (y, row) in out.iter_mut().zip(map.chunks_exact(n + 1)) {
+                        *y = row[..n].iter().zip(&place).fold(row[n], |sum, (&a, &x)| sum + a * x);
+                    }
                 }
             }
         })

@@ -1,6 +1,6 @@
 //! Gradients of sampling images at places, for the image and for the places.
 
-use crate::resample::grid::Places;
+use crate::resample::grid::{MOST_TAPS, Places};
 use crate::support::checks::{agree, floating, fresh, of_sizes, same_dtype};
 use crate::support::dense::{Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas};
@@ -82,8 +82,10 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         if let Some(out) = image {
             fill(out, |out: &mut [T]| {
                 out.fill(0.0);
+                let mut taps = [(0, 0.0); MOST_TAPS];
                 for (k, at) in all.clone() {
-                    for (place, weight) in places.taps(at, &sizes, None) {
+                    let count = places.taps(at, &sizes, None, &mut taps);
+                    for &(place, weight) in &taps[..count] {
                         (0..channels).map(|c| of(k, c)).for_each(|(g, plane)| out[plane + place] += grad[g] * weight);
                     }
                 }
@@ -91,16 +93,17 @@ fn backward(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         }
         match places_out {
             Some(out) => fill(out, |out: &mut [T]| {
+                let mut taps = [(0, 0.0); MOST_TAPS];
                 for (k, at) in all.clone() {
                     for d in 0..n {
-                        let taps = places.taps(at, &sizes, Some(d)).into_iter();
-                        let share = |(place, slope): (usize, T)| {
+                        let count = places.taps(at, &sizes, Some(d), &mut taps);
+                        let share = |&(place, slope): &(usize, T)| {
                             (0..channels)
                                 .map(|c| of(k, c))
                                 .map(|(g, plane)| grad[g] * x[plane + place] * slope)
                                 .sum::<T>()
                         };
-                        out[k * n + n - 1 - d] = taps.map(share).sum();
+                        out[k * n + n - 1 - d] = taps[..count].iter().map(share).sum();
                     }
                 }
             }),

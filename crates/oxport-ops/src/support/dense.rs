@@ -18,6 +18,10 @@ pub trait Compute: Element + num_traits::Float + num_traits::NumAssign + Sum + n
     fn exp_below_zero(self) -> Self;
     /// `tanh x`, as [`Compute::fast_exp`].
     fn fast_tanh(self) -> Self;
+    /// `ln x`, as [`Compute::fast_exp`].
+    fn fast_ln(self) -> Self;
+    /// `ln(1 + x)`, as [`Compute::fast_exp`].
+    fn fast_ln_1p(self) -> Self;
     /// `1 / (1 + e^−x)`
     #[inline(always)]
     fn sigmoid(self) -> Self {
@@ -42,6 +46,14 @@ macro_rules! compute {
             #[inline(always)]
             fn fast_tanh(self) -> $T {
                 oxport_tensor::Analytic::tanh(self)
+            }
+            #[inline(always)]
+            fn fast_ln(self) -> $T {
+                oxport_tensor::Analytic::ln(self)
+            }
+            #[inline(always)]
+            fn fast_ln_1p(self) -> $T {
+                oxport_tensor::Analytic::log1p(self)
             }
         }
     )*};

@@ -12,6 +12,10 @@ use oxport_tensor::{Element, Scalar, Tensor, TensorMut, dispatch};
 
 /// Where a map points outside of the input.
 pub const NOWHERE: usize = usize::MAX;
+/// The rows of a tensor of one dimension.
+static ONE_ROW: &[usize] = &[0];
+/// So few planes are no tasks by themselves.
+const FEW_PLANES: usize = 16;
 
 /// Fills `out` from `x` by one map per dimension, each as long as the dimension of `out`.
 ///
@@ -38,27 +42,40 @@ fn run<T: Element>(x: &Tensor, maps: &[&[usize]], filler: T, out: &mut TensorMut
     let Some((&inner, outer)) = maps.split_last() else {
         return fill(out, |out: &mut [T]| out.copy_from_slice(&x));
     };
-    let width = sizes[outer.len()];
+    let (&rows, outer) = outer.split_last().unwrap_or((&ONE_ROW, &[]));
+    let (width, height) = (sizes[maps.len() - 1], if maps.len() > 1 { sizes[maps.len() - 2] } else { 1 });
     // The stretch of the inner dimension that is a plain copy.
     let first = inner.iter().position(|&i| i != NOWHERE).unwrap_or(inner.len());
     let (start, end) = longest_run(inner, first);
+    let plane = rows.len() * inner.len();
+    // Rows of a plane are shared by threads where there are few planes.
+    let block = if out.numel() / plane.max(1) < FEW_PLANES { 1 } else { rows.len() };
     fill(out, |out: &mut [T]| {
-        for_out_rows(out, inner.len(), inner.len(), |row, out| {
-            let Some(base) = source_row(row, outer, &sizes) else {
+        for_out_rows(out, block * inner.len(), block * inner.len(), |place, out| {
+            let blocks = rows.len() / block;
+            let Some(base) = source_plane(place / blocks, outer, &sizes) else {
                 out.fill(filler);
                 return;
             };
-            let row = &x[base * width..][..width];
-            let pick = |out: &mut [T], map: &[usize]| {
+            let x = &x[base * height * width..][..height * width];
+            let pick = |row: &[T], out: &mut [T], map: &[usize]| {
                 for (y, &i) in out.iter_mut().zip(map) {
                     *y = if i == NOWHERE { filler } else { row[i] };
                 }
             };
-            pick(&mut out[..start], &inner[..start]);
-            if start < end {
-                out[start..end].copy_from_slice(&row[inner[start]..][..end - start]);
+            let rows = &rows[place % blocks * block..][..block];
+            for (out, &row) in out.chunks_exact_mut(inner.len()).zip(rows) {
+                if row == NOWHERE {
+                    out.fill(filler);
+                    continue;
+                }
+                let row = &x[row * width..][..width];
+                pick(row, &mut out[..start], &inner[..start]);
+                if start < end {
+                    out[start..end].copy_from_slice(&row[inner[start]..][..end - start]);
+                }
+                pick(row, &mut out[end..], &inner[end..]);
             }
-            pick(&mut out[end..], &inner[end..]);
         });
     })
 }
@@ -78,12 +95,12 @@ pub fn longest_run(map: &[usize], from: usize) -> (usize, usize) {
     best
 }
 
-/// The row of the input that a row of the output comes from.
-fn source_row(mut row: usize, maps: &[&[usize]], sizes: &[usize]) -> Option<usize> {
+/// The plane of the input that a plane of the output comes from.
+fn source_plane(mut plane: usize, maps: &[&[usize]], sizes: &[usize]) -> Option<usize> {
     let (mut base, mut stride) = (0, 1);
     for (map, &size) in maps.iter().zip(sizes).rev() {
-        let i = map[row % map.len()];
-        row /= map.len();
+        let i = map[plane % map.len()];
+        plane /= map.len();
         if i == NOWHERE {
             return None;
         }

@@ -2,6 +2,7 @@
 //! and this is the largest one.
 
 mod algebra;
+mod apart;
 mod bounds;
 mod elements;
 mod layers;

@@ -83,9 +83,11 @@ impl Geometry {
     /// Offsets into input, output and context of the output at a position in the order of `kept`.
     pub(crate) fn output(&self, mut position: usize) -> (isize, isize, isize) {
         let (mut x, mut out, mut context) = (0, 0, 0);
-        for k in self.kept.iter().rev() {
-            let i = (position % k.size) as isize;
-            position /= k.size;
+        for (d, k) in self.kept.iter().enumerate().rev() {
+            // Divisions take as long as a short row.
+            let (rest, i) = if d == 0 { (0, position) } else { (position / k.size, position % k.size) };
+            let i = i as isize;
+            position = rest;
             x += k.x * i;
             out += k.out * i;
             context += k.context * i;

@@ -4,16 +4,14 @@ use super::{LANES, Steps};
 use crate::Element;
 use crate::element::HasDType;
 use crate::simd::{self, Kernel};
-
-/// Lanes that are folded in one pass over a block.
-const GROUP: usize = 16;
+use smallvec::SmallVec;
 
 /// Blocks that have been reduced, as roots of complete subtrees of falling size.
-pub(super) struct Tree<A>(Vec<(usize, A)>);
+pub(super) struct Tree<A>(SmallVec<[(usize, A); 4]>);
 
 impl<A> Default for Tree<A> {
     fn default() -> Tree<A> {
-        Tree(Vec::new())
+        Tree(SmallVec::new())
     }
 }
 
@@ -62,34 +60,103 @@ where
     const WIDE: bool = <T as HasDType>::DTYPE.is_float();
     #[inline(always)]
     fn run(self) -> A {
-        let AlongBlock { x, first, context, steps } = self;
+        let AlongBlock { x, first, context, steps } = &self;
+        let (first, context) = (*first, *context);
         let (chunks, tail) = x.as_chunks::<LANES>();
-        let mut acc = [steps.init; LANES];
-        // Some lanes at a time and only constant indices to them, so that they stay in registers.
+        // So many lanes as find registers are folded in one pass.
+        let mut acc = if size_of::<A>() <= 4 { self.lanes::<LANES>(chunks) } else { self.lanes::<16>(chunks) };
+        let at = first + chunks.len() * LANES;
+        for (l, &x) in tail.iter().enumerate() {
+            acc[l] = (steps.fold)(acc[l], x, context, at + l);
+        }
+        // As a constant, the usual number of lanes is halved without loops.
+        if chunks.is_empty() { self.halved(acc, lanes(x.len())) } else { self.halved(acc, LANES) }
+    }
+}
+
+impl<T, A, C, F, G, H> AlongBlock<'_, T, A, C, F, G, H>
+where
+    A: Copy,
+    T: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+{
+    /// Folds chunks into lanes, some lanes in each pass, with constant indices to them, so that they stay in registers.
+    #[inline(always)]
+    fn lanes<const GROUP: usize>(&self, chunks: &[[T; LANES]]) -> [A; LANES] {
+        let mut acc = [self.steps.init; LANES];
         for (group, acc) in acc.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
-            let mut registers = [steps.init; GROUP];
-            let mut at = first + group * GROUP;
+            let mut registers = [self.steps.init; GROUP];
+            let mut at = self.first + group * GROUP;
             for chunk in chunks {
                 let x = &chunk.as_chunks::<GROUP>().0[group];
                 for l in 0..GROUP {
-                    registers[l] = (steps.fold)(registers[l], x[l], context, at + l);
+                    registers[l] = (self.steps.fold)(registers[l], x[l], self.context, at + l);
                 }
                 at += LANES;
             }
             *acc = registers;
         }
-        let at = first + chunks.len() * LANES;
-        for (l, &x) in tail.iter().enumerate() {
-            acc[l] = (steps.fold)(acc[l], x, context, at + l);
-        }
-        let mut half = lanes(x.len()) / 2;
+        acc
+    }
+}
+
+impl<T, A, C, F, G, H> AlongBlock<'_, T, A, C, F, G, H>
+where
+    A: Copy,
+    G: Fn(A, A) -> A,
+{
+    /// The first lanes, combined by halves.
+    #[inline(always)]
+    fn halved(&self, mut acc: [A; LANES], lanes: usize) -> A {
+        let mut half = lanes / 2;
         while half > 0 {
             for l in 0..half {
-                acc[l] = (steps.combine)(acc[l], acc[l + half]);
+                acc[l] = (self.steps.combine)(acc[l], acc[l + half]);
             }
             half /= 2;
         }
         acc[0]
+    }
+}
+
+/// Input rows over several outputs, `stride` apart: element `j` of row `i` is folded into lane `(from + i) % lanes` of
+/// output `j`.
+pub(super) struct AcrossRows<'a, T, A, C, F, G, H> {
+    pub(super) x: *const T,
+    pub(super) stride: isize,
+    pub(super) count: usize,
+    pub(super) acc: &'a mut [A],
+    pub(super) context: &'a [C],
+    /// The number of the first row in its block, and in the reduction.
+    pub(super) from: usize,
+    pub(super) index: usize,
+    /// A power of two.
+    pub(super) lanes: usize,
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AcrossRows<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+{
+    type Output = ();
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) {
+        let width = self.context.len();
+        for i in 0..self.count {
+            let x = self.x.wrapping_offset(self.stride * i as isize);
+            // SAFETY: whoever makes this kernel names rows of elements that are neighbors and valid.
+            let x = unsafe { std::slice::from_raw_parts(x, width) };
+            let lane = ((self.from + i) & (self.lanes - 1)) * width;
+            for ((a, &x), &c) in self.acc[lane..lane + width].iter_mut().zip(x).zip(self.context) {
+                *a = (self.steps.fold)(*a, x, c, self.index + i);
+            }
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::product::part;
 use crate::support::rows::for_rows_and;
 use oxport_ir::Result;
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
+use smallvec::SmallVec;
 
 /// Resamples the spatial dimensions of `x` to the sizes of `out`.
 pub(super) fn run(
@@ -45,47 +47,71 @@ pub(super) fn run(
                 let from: usize = taps.iter().map(|t| t.0.input).product::<usize>() * inner;
                 let to: usize = taps.iter().map(|t| t.0.count()).product::<usize>() * inner;
                 let mut nothing = vec![(); out.len().checked_div(to).unwrap_or(0)];
-                for_rows_and(&x, from, out, to, &mut nothing, |_, x, out, ()| volume(x, &taps, inner, out));
+                for_rows_and(&x, from, out, to, &mut nothing, |_, x, out, ()| {
+                    vectorize(
+                        #[inline(always)]
+                        || volume(x, &taps, inner, out),
+                    )
+                });
             })
         })
     })
 }
 
 /// One volume: the last dimension first, where lines are shortest to reach.
-#[inline(never)]
+#[inline(always)]
 fn volume<T: Compute>(x: &[T], taps: &[(Taps<T>, Option<u32>)], inner: usize, out: &mut [T]) {
-    let mut now: Vec<T> = x.to_vec();
     let mut stride = inner;
+    let mut passes = SmallVec::<[_; 3]>::new();
     for (taps, bits) in taps.iter().rev() {
         let skipped = if bits.is_some() { taps.count() == taps.input } else { taps.is_identity() };
         if !skipped {
-            let mut next = vec![T::zero(); now.len() / taps.input * taps.count()];
-            lines(&now, taps, stride, &mut next);
-            if let Some(bits) = bits {
-                let (one, half) = (T::of(f64::from(1u32 << bits)), T::of(0.5));
-                next.iter_mut().for_each(|x| *x = (*x / one + half).floor().max(T::zero()).min(T::of(255.0)));
-            }
-            now = next;
+            passes.push((taps, *bits, stride));
         }
         stride *= taps.count();
     }
-    out.copy_from_slice(&now);
+    let Some((last, before)) = passes.split_last() else { return out.copy_from_slice(x) };
+    let mut now: Option<Vec<T>> = None;
+    for &(taps, bits, stride) in before {
+        let x = now.as_deref().unwrap_or(x);
+        let mut next = vec![T::zero(); x.len() / taps.input * taps.count()];
+        lines(x, taps, bits, stride, &mut next);
+        now = Some(next);
+    }
+    let &(taps, bits, stride) = last;
+    lines(now.as_deref().unwrap_or(x), taps, bits, stride, out);
 }
 
-/// Resamples the lines of elements that are `stride` apart.
-fn lines<T: Compute>(x: &[T], taps: &Taps<T>, stride: usize, out: &mut [T]) {
+/// Resamples the lines of elements that are `stride` apart; with a number of bits, to bytes by weights of so many.
+#[inline(always)]
+fn lines<T: Compute>(x: &[T], taps: &Taps<T>, bits: Option<u32>, stride: usize, out: &mut [T]) {
     for (x, out) in x.chunks_exact(taps.input * stride).zip(out.chunks_exact_mut(taps.count() * stride)) {
-        if stride == 1 {
-            for (i, y) in out.iter_mut().enumerate() {
-                let (first, weights) = taps.at(i);
-                *y = x[first..].iter().zip(weights).fold(T::zero(), |sum, (&x, &w)| sum + x * w);
-            }
-            continue;
-        }
         for (i, out) in out.chunks_exact_mut(stride).enumerate() {
             let (first, weights) = taps.at(i);
-            for (j, &w) in weights.iter().enumerate() {
-                let row = &x[(first + j) * stride..][..stride];
+            weigh(&x[first * stride..], weights, out);
+        }
+    }
+    if let Some(bits) = bits {
+        let (one, half) = (T::of(f64::from(1u32 << bits)), T::of(0.5));
+        out.iter_mut().for_each(|x| *x = (*x / one + half).floor().max(T::zero()).min(T::of(255.0)));
+    }
+}
+
+/// Sums rows as long as the output by their weights.
+#[inline(always)]
+fn weigh<T: Compute>(x: &[T], weights: &[T], out: &mut [T]) {
+    let stride = out.len();
+    match (weights, out) {
+        (&[a], [y]) => *y = x[0] * a,
+        (&[a, b], [y]) => *y = x[0] * a + x[1] * b,
+        (_, [y]) => *y = x.iter().zip(weights).fold(T::zero(), |sum, (&x, &w)| sum + x * w),
+        (&[a, b], out) => {
+            for ((y, &first), &second) in out.iter_mut().zip(x).zip(&x[stride..]) {
+                *y = first * a + second * b;
+            }
+        }
+        (_, out) => {
+            for (j, (row, &w)) in x.chunks_exact(stride).zip(weights).enumerate() {
                 match j {
                     0 => out.iter_mut().zip(row).for_each(|(y, &x)| *y = x * w),
                     _ => out.iter_mut().zip(row).for_each(|(y, &x)| *y += x * w),
