@@ -258,4 +258,6 @@ fn same_dtype(a: DType, b: DType) -> Result<()> {
 }
 
 #[cfg(test)]
+mod drawn;
+#[cfg(test)]
 mod tests;

@@ -70,14 +70,14 @@ pub fn expand_masks(x_sizes: &[i64], indices: &[Option<Tensor>]) -> Result<Vec<O
 /// Advanced indexing, understood.
 pub(super) struct Advanced {
     /// Indexed dimensions and their indices, expanded to common sizes.
-    named: SmallVec<[(usize, Tensor); 3]>,
+    pub(super) named: SmallVec<[(usize, Tensor); 3]>,
     /// Sizes of the result.
     pub(super) sizes: Dims,
     /// Dimensions of `x` that are taken whole.
-    plain: SmallVec<[usize; 6]>,
+    pub(super) plain: SmallVec<[usize; 6]>,
     /// Where in the result the index dimensions begin, and how many they are.
-    at: usize,
-    rank: usize,
+    pub(super) at: usize,
+    pub(super) rank: usize,
 }
 
 impl Advanced {

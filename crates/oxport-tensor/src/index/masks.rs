@@ -73,9 +73,7 @@ pub fn masked_scatter(out: &mut TensorMut, mask: &Tensor, src: &Tensor) -> Resul
     let truth = mask.bytes();
     let (given, count) = (src.numel(), count(truth));
     if given < count {
-        return Err(Error::shape(format!(
-            "Number of elements of source ({given}) < number of ones in mask ({count})"
-        )));
+        return Err(Error::shape(format!("Number of elements of source ({given}) < number of ones in mask ({count})")));
     }
     let src = src.contiguous()?;
     let (from, to) = (src.start::<u8>(), out.start::<u8>());
