@@ -21,6 +21,7 @@ mod shared;
 mod views;
 
 pub use format::broadcast_sizes;
+pub(crate) use format::inner_first;
 pub use reshape::infer_sizes;
 pub use shared::SharedLayout;
 

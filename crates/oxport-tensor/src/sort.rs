@@ -8,7 +8,7 @@ use std::ops::Not;
 
 use crate::element::Wide;
 use crate::rows::along;
-use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, dispatch, memory, select};
+use crate::{DType, Element, Error, Layout, Real, Result, Tensor, TensorMut, cast, dispatch, memory, select};
 
 /// `values, indices = x.sort(dim, descending, stable)`. Outputs have the sizes of `x`; indices are int64. NaN is last,
 /// or first when descending. Without `stable`, equal elements are ordered as in PyTorch.
@@ -171,6 +171,9 @@ pub struct Unique {
 /// `torch.unique` of all elements, sorted. NaNs are all different, as PyTorch has it.
 pub fn unique(x: &Tensor) -> Result<Unique> {
     dispatch!(real x.dtype(), |T| {
+        if let Some(unique) = count_each::<T>(x)? {
+            return Ok(unique);
+        }
         let elements = x.to_vec::<T>()?;
         admit_keys(elements.len())?;
         let mut keys = keys(&elements, false);
@@ -178,6 +181,32 @@ pub fn unique(x: &Tensor) -> Result<Unique> {
         let order = memory::collect(keys.iter().map(|k| k.1 as usize))?;
         group(x.sizes(), &elements, &order)
     })
+}
+
+/// [`unique`] of integers that lie near to each other: each has its own counter. None for others.
+fn count_each<T: Element>(x: &Tensor) -> Result<Option<Unique>> {
+    if !T::DTYPE.is_integer() || T::DTYPE == DType::U64 {
+        return Ok(None);
+    }
+    let elements = x.to_vec::<i64>()?;
+    let (Some(&low), Some(&high)) = (elements.iter().min(), elements.iter().max()) else { return Ok(None) };
+    let Some(range) = high.checked_sub(low).map(|range| range as usize).filter(|&r| r / 2 < elements.len()) else {
+        return Ok(None);
+    };
+    let mut places = memory::filled(0i64, range + 1)?;
+    elements.iter().for_each(|&e| places[(e - low) as usize] += 1);
+    let (mut values, mut counts) = (Vec::<T>::new(), Vec::new());
+    for (e, place) in (low..=high).zip(&mut places).filter(|(_, count)| **count > 0) {
+        counts.push(std::mem::replace(place, values.len() as i64));
+        values.push(cast(e));
+    }
+    let inverse = memory::collect(elements.iter().map(|&e| places[(e - low) as usize]))?;
+    let n = [values.len() as i64];
+    Ok(Some(Unique {
+        values: Tensor::from_vec(&n, values)?,
+        inverse: Tensor::from_vec(x.sizes(), inverse)?,
+        counts: Tensor::from_vec(&n, counts)?,
+    }))
 }
 
 /// `torch.unique_consecutive` of all elements: runs of equal neighbors become one.
@@ -221,18 +250,28 @@ pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut Te
         return Err(Error::invalid(format!("searchsorted of {} in {}", values.dtype(), sorted.dtype())));
     }
     dispatch!(real sorted.dtype(), |T| {
-        let boundaries = sorted.to_vec::<T>()?;
+        let sorted = sorted.contiguous()?;
+        let boundaries = sorted.as_slice::<T>().unwrap_or_default();
         let n = sorted.sizes()[sorted.rank() - 1] as usize;
+        // Keys compare quickly, but are not worth making for few values.
+        let keys = match values.numel() >= boundaries.len() {
+            true => Some(memory::collect(boundaries.iter().map(|&b| sort_key(b)))?),
+            false => None,
+        };
         // Where the boundaries are shared, every row looks into the same slice.
         along(&[values], &mut [out], -1, &|lines| {
             let start = if alone { 0 } else { lines.position() * n };
-            let row = &boundaries[start..start + n];
+            let row = start..start + n;
             for (index, &v) in lines.output::<i64>(0).iter_mut().zip(lines.input::<T>(0)) {
-                let before = |b: &T| match right {
-                    true => b.order(v).is_le(),
-                    false => b.order(v).is_lt(),
-                };
-                *index = row.partition_point(before) as i64;
+                let key = sort_key(v);
+                *index = match (&keys, right) {
+                    (Some(keys), true) => keys[row.clone()].partition_point(|&b| b <= key),
+                    (Some(keys), false) => keys[row.clone()].partition_point(|&b| b < key),
+                    (None, _) => boundaries[row.clone()].partition_point(|&b| match right {
+                        true => sort_key(b) <= key,
+                        false => sort_key(b) < key,
+                    }),
+                } as i64;
             }
         })
     })

@@ -12,7 +12,7 @@ use oxport_ir::{
     Value, ensure,
 };
 use oxport_sym::Expr;
-use oxport_tensor::{DType, Number, Tensor, TensorMut, dispatch, index};
+use oxport_tensor::{DType, Layout, Number, Tensor, TensorMut, dispatch, index};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -231,15 +231,29 @@ fn indices(x: &Tensor, given: Vec<Option<&Tensor>>) -> Result<Vec<Option<Tensor>
 fn read(args: &Args<'_, Real>) -> Result<Vec<Value>> {
     let (x, given): (&Tensor, Vec<Option<&Tensor>>) = args.unpack()?;
     let indices = indices(x, given)?;
+    let mut out = TensorMut::empty(x.dtype(), read_layout(args, x, &indices)?)?;
+    index::index(x, &indices, &mut out)?;
+    Ok(vec![out.freeze().into()])
+}
+
+/// The layout of what is read. The meta function is asked where there is something to complain about, or no index.
+fn read_layout(args: &Args<'_, Real>, x: &Tensor, indices: &[Option<Tensor>]) -> Result<Layout> {
+    let plain = |(d, index): (usize, &Tensor)| {
+        matches!(index.dtype(), DType::I64 | DType::I32) && x.sizes().get(d).is_some_and(|&size| size > 0)
+    };
+    let mut given = indices.iter().enumerate().filter_map(|(d, index)| Some((d, index.as_ref()?))).peekable();
+    if given.peek().is_some()
+        && given.all(plain)
+        && let Ok(layout) = index::index_layout(x.layout(), indices)
+    {
+        return Ok(layout);
+    }
     // Masks are counted by now, so that the meta function knows all sizes.
     let index = |t: &Option<Tensor>| t.as_ref().map_or(Arg::None, |t| Arg::Tensor(t.clone()));
     let values = [Arg::Tensor(x.clone()), Arg::List(indices.iter().map(index).collect())];
     let val = ask_meta_of(args, &fake_args(&values), index_meta)?;
     let layout = val.first().and_then(Val::as_tensor).and_then(Fake::concrete_layout);
-    let layout = layout.ok_or_else(|| Error::invalid("the sizes of an indexed tensor are no 64-bit integers"))?;
-    let mut out = TensorMut::empty(x.dtype(), layout)?;
-    index::index(x, &indices, &mut out)?;
-    Ok(vec![out.freeze().into()])
+    layout.ok_or_else(|| Error::invalid("the sizes of an indexed tensor are no 64-bit integers"))
 }
 
 fn put_meta(args: &MetaArgs<'_>) -> Metas {
@@ -253,15 +267,12 @@ fn put_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn put(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn add<T: Number>(a: T, b: T) -> T {
-        a.add(b)
-    }
     let (x, given, values, accumulate): (&Tensor, Vec<Option<&Tensor>>, &Tensor, bool) = args.unpack()?;
     let (indices, out) = (indices(x, given)?, &mut outs[0]);
     oxport_tensor::copy(x, out)?;
     match accumulate {
         false => Ok(index::put(out, &indices, values)?),
-        true => dispatch!(plain x.dtype(), |T| Ok(index::put_with::<T>(out, &indices, values, add)?)),
+        true => dispatch!(plain x.dtype(), |T| Ok(index::put_with::<T>(out, &indices, values, <T as Number>::add)?)),
     }
 }
 

@@ -216,20 +216,80 @@ enum Place<'a> {
 }
 
 impl Place<'_> {
-    /// `out[…] = f(out[…], source[…])`, in order.
-    fn each<T: Element>(&self, out: &mut TensorMut, s: &Tensor, f: &(dyn Fn(T, T) -> T + Sync)) -> Result<()> {
+    fn index(&self) -> &Tensor {
+        match self {
+            Place::Element(_, index) | Place::Slab(_, index) => index,
+        }
+    }
+
+    /// `out[…] = source[…]`, in order.
+    fn set(&self, out: &mut TensorMut, source: &Tensor) -> Result<()> {
         Ok(match *self {
-            Place::Element(_, index) | Place::Slab(_, index) if index.numel() == 0 => {}
-            Place::Element(dim, index) => index::scatter_with(out, dim, index, s, f)?,
+            _ if self.index().numel() == 0 => {}
+            Place::Element(dim, index) => index::scatter(out, dim, index, source)?,
             Place::Slab(dim, index) => {
-                // A source without dimensions, or of one element for a tensor without, is a slab.
-                let mut sizes = out.sizes().to_vec();
-                if let Some(size) = sizes.get_mut(wrap_dim(dim, out.rank())?) {
-                    *size = index.numel() as i64;
-                }
-                index::update_slabs(out, dim, index, &s.reshape(&sizes)?, f)?
+                let slabs = source.reshape(&self.slabs(out)?)?;
+                index::copy_slabs(out, dim, index, &slabs)?
             }
         })
+    }
+
+    /// `out[…] = f(out[…], source[…])`, in order.
+    fn update<T: Element>(&self, out: &mut TensorMut, source: &Tensor, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
+        Ok(match *self {
+            _ if self.index().numel() == 0 => {}
+            Place::Element(dim, index) => index::scatter_with(out, dim, index, source, f)?,
+            Place::Slab(dim, index) => {
+                let slabs = source.reshape(&self.slabs(out)?)?;
+                index::update_slabs(out, dim, index, &slabs, f)?
+            }
+        })
+    }
+
+    /// The sizes of a source: those of the index, or of so many slabs. A source without dimensions, or of one element
+    /// for a tensor without, is a slab.
+    fn slabs(&self, out: &TensorMut) -> Result<Vec<i64>> {
+        let (Place::Element(dim, index) | Place::Slab(dim, index)) = *self;
+        if matches!(self, Place::Element(..)) {
+            return Ok(index.sizes().to_vec());
+        }
+        let mut sizes = out.sizes().to_vec();
+        if let Some(size) = sizes.get_mut(wrap_dim(dim, out.rank())?) {
+            *size = index.numel() as i64;
+        }
+        Ok(sizes)
+    }
+
+    /// One number at every place of a source.
+    fn repeated(&self, value: &Tensor, out: &TensorMut) -> Result<Tensor> {
+        let sizes = self.slabs(out)?;
+        Ok(value.view(|l| l.expand(&sizes))?)
+    }
+
+    /// How many elements come to each of `out`, as int64, with `first` added. A size is 1 where the numbers are equal
+    /// along the dimension, because the index is.
+    fn counts(&self, out: &TensorMut, first: i64) -> Result<Tensor> {
+        let (Place::Element(dim, index) | Place::Slab(dim, index)) = *self;
+        let d = wrap_dim(dim, out.rank())?;
+        let (mut sizes, mut once) = (out.sizes().to_vec(), index.layout().clone());
+        for e in (0..sizes.len()).filter(|&e| e != d) {
+            match self {
+                Place::Element(..) if once.sizes.len() != sizes.len() => {}
+                Place::Element(..) if once.strides[e] != 0 || once.sizes[e] != sizes[e] => {}
+                Place::Element(..) => (sizes[e], once.sizes[e]) = (sizes[e].min(1), once.sizes[e].min(1)),
+                Place::Slab(..) => sizes[e] = sizes[e].min(1),
+            }
+        }
+        let mut counts = TensorMut::empty(DType::I64, Layout::contiguous(&sizes)?)?;
+        oxport_tensor::fill(&mut counts, Scalar::Int(first))?;
+        let index = index.with_layout(once)?;
+        let place = match self {
+            Place::Element(..) => Place::Element(dim, &index),
+            Place::Slab(..) => Place::Slab(dim, &index),
+        };
+        let ones = place.repeated(&Tensor::scalar(1i64), &counts)?;
+        place.update::<i64>(&mut counts, &ones, <i64 as Number>::add)?;
+        Ok(counts.freeze())
     }
 }
 
@@ -262,7 +322,16 @@ fn rows(args: &Args<'_, Real>, outs: &mut [TensorMut], reduce: &str, include_sel
 fn index_add(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, dim, index, source, alpha): (&Tensor, i64, &Tensor, &Tensor, Scalar) = args.unpack()?;
     fn add<T: Number>(place: &Place<'_>, source: &Tensor, alpha: T, out: &mut TensorMut) -> Result<()> {
-        place.each::<T>(out, source, &|a, b| a.add(alpha.mul(b)))
+        // 1 times a complex number may be another one: an infinite part makes a NaN of the other.
+        if alpha == T::ONE && !T::DTYPE.is_complex() {
+            return place.update(out, source, T::add);
+        }
+        place.update(
+            out,
+            source,
+            #[inline(always)]
+            |a: T, b: T| a.add(alpha.mul(b)),
+        )
     }
     let place = Place::Slab(dim, index);
     oxport_tensor::copy(x, &mut outs[0])?;
@@ -272,44 +341,55 @@ fn index_add(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 fn apply(x: &Tensor, s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
     oxport_tensor::copy(x, out)?;
     match how {
-        Reduce::Set => dispatch!(all x.dtype(), |T| place.each::<T>(out, s, &|_, b| b)),
+        Reduce::Set => place.set(out, s),
         Reduce::Add | Reduce::Mul => dispatch!(plain x.dtype(), |T| combine::<T>(s, place, how, include, out)),
         _ => dispatch!(real x.dtype(), |T| order::<T>(s, place, how, include, out)),
     }
 }
 
 fn combine<T: Number>(s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
-    let (identity, f): (T, fn(T, T) -> T) = if how == Reduce::Add { (T::ZERO, T::add) } else { (T::ONE, T::mul) };
     if !include {
-        place.each::<T>(out, s, &|_, _| identity)?;
+        let identity = if how == Reduce::Add { T::ZERO } else { T::ONE };
+        place.set(out, &place.repeated(&Tensor::scalar(identity), out)?)?;
     }
-    place.each::<T>(out, s, &f)
+    match how {
+        Reduce::Add => place.update::<T>(out, s, T::add),
+        _ => place.update::<T>(out, s, T::mul),
+    }
 }
 
 fn order<T: Ordered>(s: &Tensor, place: &Place<'_>, how: Reduce, include: bool, out: &mut TensorMut) -> Result<()> {
-    let (identity, f): (T, fn(T, T) -> T) = match how {
-        Reduce::Max => (T::LOWEST, T::maximum),
-        Reduce::Min => (T::HIGHEST, T::minimum),
-        _ => (T::ZERO, T::add),
-    };
     if !include {
-        place.each::<T>(out, s, &|_, _| identity)?;
+        let identity = match how {
+            Reduce::Max => T::LOWEST,
+            Reduce::Min => T::HIGHEST,
+            _ => T::ZERO,
+        };
+        place.set(out, &place.repeated(&Tensor::scalar(identity), out)?)?;
     }
-    place.each::<T>(out, s, &f)?;
-    if how != Reduce::Mean {
-        return Ok(());
+    match how {
+        Reduce::Max => return place.update::<T>(out, s, T::maximum),
+        Reduce::Min => return place.update::<T>(out, s, T::minimum),
+        _ => place.update::<T>(out, s, T::add)?,
     }
-    let mut counts = TensorMut::empty(DType::I64, Layout::contiguous(out.sizes())?)?;
-    oxport_tensor::fill(&mut counts, Scalar::Int(i64::from(include)))?;
-    let ones = Tensor::from_scalar(Scalar::Int(1), DType::I64).view(|l| l.expand(s.sizes()))?;
-    place.each::<i64>(&mut counts, &ones, &|a, b| a + b)?;
+    let counts = place.counts(out, i64::from(include))?;
+    // A quotient of float32 rounds the same through float64, while the number is exact.
+    if T::DTYPE == DType::F32 && place.index().numel() < 1 << f32::MANTISSA_DIGITS {
+        let counts = counts.to_dtype(DType::F32)?;
+        return Ok(oxport_tensor::update_zip::<f32, f32>(
+            out,
+            &counts,
+            #[inline(always)]
+            |sum, n| if n > 1.0 { sum / n } else { sum },
+        )?);
+    }
     let mean = |a: T, n: i64| match n {
         0 | 1 => a,
         // Through `f64`, which is exact enough to round once.
         n if T::DTYPE.is_float() => cast(cast::<T, f64>(a) / n as f64),
         n => a.floor_div(cast(n)),
     };
-    Ok(oxport_tensor::update_zip::<T, i64>(out, &counts.freeze(), mean)?)
+    Ok(oxport_tensor::update_zip::<T, i64>(out, &counts, mean)?)
 }
 
 fn fill_meta(args: &MetaArgs<'_>) -> Metas {
@@ -347,16 +427,13 @@ fn put_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn put(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
-    fn add<T: Number>(a: T, b: T) -> T {
-        a.add(b)
-    }
     let (x, places, source, accumulate): (&Tensor, &Tensor, &Tensor, bool) = args.unpack()?;
     let mut flat = TensorMut::empty(x.dtype(), Layout::contiguous(&[x.numel() as i64])?)?;
     oxport_tensor::copy(&x.reshape(&[-1])?, &mut flat)?;
     let (places, source) = ([Some(places.reshape(&[-1])?)], source.reshape(&[-1])?);
     match accumulate {
         false => index::put(&mut flat, &places, &source)?,
-        true => dispatch!(plain x.dtype(), |T| index::put_with::<T>(&mut flat, &places, &source, add))?,
+        true => dispatch!(plain x.dtype(), |T| index::put_with::<T>(&mut flat, &places, &source, <T as Number>::add))?,
     }
     Ok(oxport_tensor::copy(&flat.freeze().reshape(x.sizes())?, &mut outs[0])?)
 }

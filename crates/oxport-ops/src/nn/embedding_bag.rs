@@ -13,6 +13,7 @@ use oxport_ir::opdef::MetaFn;
 use oxport_ir::schema::Type;
 use oxport_ir::{Args, Class, Fake, FromArg, IndexedDim, OpDef, Real, Result, World, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, TensorMut, filled};
 
 /// The operators of this family.
@@ -168,6 +169,10 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         let (weight, factors) = (Dense::<T>::of(s.weight)?, Dense::<T>::maybe(s.factors)?);
         let bag = |bag: usize, out: &mut [T], found: &mut [i64]| {
             let (first, end) = bounds[bag];
+            if s.mode != MAX && padding.is_none() && factors.is_none() {
+                sum(&indices[first..end.max(first)], &weight, out);
+                return mean(s.mode, end.saturating_sub(first), out);
+            }
             let members = (first..end).filter(|&i| Some(indices[i]) != padding);
             reduce(s.mode, members, &indices, &weight, factors.as_deref(), out, found);
         };
@@ -183,6 +188,32 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         fill(&mut outs[3], |out: &mut [i64]| out.copy_from_slice(&found))?;
     }
     Ok(())
+}
+
+/// `out` becomes the sum of the rows, added one after the other.
+fn sum<T: Compute>(rows: &[i64], weight: &[T], out: &mut [T]) {
+    out.fill(T::zero());
+    let n = out.len();
+    let row = |i: i64| &weight[i as usize * n..][..n];
+    vectorize(
+        #[inline(always)]
+        || {
+            // A sum is loaded and stored once for four rows.
+            let (fours, rest) = rows.as_chunks::<4>();
+            for &[a, b, c, d] in fours {
+                let (a, b, c, d) = (row(a), row(b), row(c), row(d));
+                for j in 0..n {
+                    out[j] = (((out[j] + a[j]) + b[j]) + c[j]) + d[j];
+                }
+            }
+            for &i in rest {
+                let row = row(i);
+                for j in 0..n {
+                    out[j] += row[j];
+                }
+            }
+        },
+    );
 }
 
 fn reduce<T: Compute>(
@@ -211,8 +242,13 @@ fn reduce<T: Compute>(
         }
         count += 1;
     }
+    mean(mode, count, out);
+}
+
+/// A sum of `count` rows becomes their mean, if that is asked for.
+fn mean<T: Compute>(mode: i64, count: usize, out: &mut [T]) {
     if mode == MEAN && count > 0 {
-        let scale = T::of(f64::from(count));
+        let scale = T::of(count as f64);
         out.iter_mut().for_each(|y| *y /= scale);
     }
 }

@@ -9,6 +9,7 @@ use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rowmajor::{Lines, dense, fill_dense};
 use oxport_ir::{Args, Class, Exact, Fake, OpDef, Operand, Real, Result, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::sort::sort_key;
 use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut, cast, dispatch, memory, select};
 
 /// The table.
@@ -115,30 +116,68 @@ enum Pick {
     Mode,
 }
 
-/// The chosen element of a line and its place; the line is put in order.
-fn choose<T: Ordered>(line: &mut [(T, i64)], pick: Pick) -> (T, i64) {
+/// The elements of a line as integers of the same order, each with its place, which parts equal ones.
+enum Keys {
+    /// Key and place in one: of elements of four bytes.
+    Narrow(Vec<u64>),
+    Wide(Vec<(u64, usize)>),
+}
+
+impl Keys {
+    fn of<T: Ordered>(n: usize, at: impl Fn(usize) -> T) -> Result<Keys> {
+        Ok(if size_of::<T>() <= 4 && u32::try_from(n).is_ok() {
+            Keys::Narrow(memory::collect((0..n).map(|i| sort_key(at(i)) & !u64::from(u32::MAX) | i as u64))?)
+        } else {
+            Keys::Wide(memory::collect((0..n).map(|i| (sort_key(at(i)), i)))?)
+        })
+    }
+    fn sort(&mut self) {
+        match self {
+            Keys::Narrow(keys) => keys.sort_unstable(),
+            Keys::Wide(keys) => keys.sort_unstable(),
+        }
+    }
+    /// The place of the element that has this number in order.
+    fn nth(&mut self, n: usize) -> usize {
+        match self {
+            Keys::Narrow(keys) => *keys.select_nth_unstable(n).1 as u32 as usize,
+            Keys::Wide(keys) => keys.select_nth_unstable(n).1.1,
+        }
+    }
+    /// The same, after `sort`.
+    fn sorted(&self, n: usize) -> usize {
+        match self {
+            Keys::Narrow(keys) => keys[n] as u32 as usize,
+            Keys::Wide(keys) => keys[n].1,
+        }
+    }
+}
+
+/// The place of the chosen element of a line, which is not empty.
+fn choose<T: Ordered>(n: usize, at: impl Fn(usize) -> T, pick: Pick) -> Result<usize> {
     if pick == Pick::Mode {
         // PyTorch compares by `<` alone: NaNs are each a value of their own, and part what they stand between.
-        select::sort(line, &|a, b| a.0 < b.0);
+        let mut line = memory::collect((0..n).map(|i| (at(i), i)))?;
+        select::sort(&mut line, &|a, b| a.0 < b.0);
         let (mut best, mut most) = (line[0], 0);
         for run in line.chunk_by(|a, b| a.0 == b.0) {
             if run.len() > most {
                 (best, most) = (run[run.len() - 1], run.len());
             }
         }
-        return best;
+        return Ok(best.1);
     }
-    line.sort_unstable_by(|a, b| a.0.order(b.0).then(a.1.cmp(&b.1)));
-    let numbers = line.partition_point(|e| !e.0.is_nan());
-    // The first NaN follows the numbers.
-    line[if pick == Pick::Median && numbers < line.len() { numbers } else { numbers.saturating_sub(1) / 2 }]
+    let numbers = (0..n).filter(|&i| !at(i).is_nan()).count();
+    match (0..n).find(|&i| numbers < n && at(i).is_nan()) {
+        Some(first) if pick == Pick::Median => Ok(first),
+        _ => Ok(Keys::of(n, at)?.nth(numbers.saturating_sub(1) / 2)),
+    }
 }
 
 fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Result<()> {
     fn run<T: Ordered>(x: &[T], pick: Pick, out: &mut TensorMut) -> Result<()> {
-        let mut line: Vec<(T, i64)> = memory::collect(x.iter().map(|&x| (x, 0)))?;
         // The median of nothing is NaN; as an integer, what NaN becomes.
-        let median = if line.is_empty() { cast(f64::NAN) } else { choose(&mut line, pick).0 };
+        let median = if x.is_empty() { cast(f64::NAN) } else { x[choose(x.len(), |i| x[i], pick)?] };
         fill_dense::<T>(out, |out| {
             out.fill(median);
             Ok(())
@@ -151,11 +190,11 @@ fn whole(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Resul
 
 fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], pick: Pick) -> Result<()> {
     fn run<T: Ordered>(x: &[T], lines: Lines, pick: Pick, outs: &mut [TensorMut]) -> Result<()> {
-        let line = |start: usize| {
-            let mut line = memory::collect((0..lines.n).map(|i| (x[start + i * lines.inner], i as i64)))?;
-            Ok(choose(&mut line, pick))
+        let place = |start: usize| {
+            let i = choose(lines.n, |i| x[start + i * lines.inner], pick)?;
+            Ok((x[start + i * lines.inner], i as i64))
         };
-        let picked = lines.starts().map(line).collect::<Result<Vec<(T, i64)>>>()?;
+        let picked = lines.starts().map(place).collect::<Result<Vec<(T, i64)>>>()?;
         fill_dense::<T>(&mut outs[0], |out| {
             out.iter_mut().zip(&picked).for_each(|(out, p)| *out = p.0);
             Ok(())
@@ -210,20 +249,24 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
         let rows: Vec<usize> = lines.starts().collect();
         fill_dense::<T>(out, |out| {
             for (r, &start) in rows.iter().enumerate() {
-                let mut line: Vec<T> = (0..lines.n).map(|i| x[start + i * lines.inner]).collect();
-                line.sort_unstable_by(|a, b| a.order(*b));
-                let numbers = line.partition_point(|x| !x.is_nan());
+                let at = |i: usize| x[start + i * lines.inner];
+                let numbers = (0..lines.n).filter(|&i| !at(i).is_nan()).count();
+                let mut keys = Keys::of(lines.n, at)?;
+                // Many are read from the whole order.
+                let is_sorted = q.len() > 2;
+                if is_sorted {
+                    keys.sort();
+                }
                 for (k, &q) in q.iter().enumerate() {
-                    out[k * rows.len() + r] = at_rank(&line, numbers, T::from_f64(q), skip_nan, how);
+                    let nth = |n: usize| at(if is_sorted { keys.sorted(n) } else { keys.nth(n) });
+                    let is_nan = numbers == 0 || numbers < lines.n && !skip_nan;
+                    out[k * rows.len() + r] = if is_nan { T::NAN } else { at_rank(nth, numbers, T::from_f64(q), how) };
                 }
             }
             Ok(())
         })
     }
-    fn at_rank<T: Float>(line: &[T], numbers: usize, q: T, skip_nan: bool, how: &str) -> T {
-        if numbers == 0 || numbers < line.len() && !skip_nan {
-            return T::NAN;
-        }
+    fn at_rank<T: Float>(mut nth: impl FnMut(usize) -> T, numbers: usize, q: T, how: &str) -> T {
         let rank = q * T::from_f64((numbers - 1) as f64);
         let rank = match how {
             "lower" => rank.floor(),
@@ -232,7 +275,7 @@ fn quantile(args: &Args<'_, Real>, outs: &mut [TensorMut], skip_nan: bool) -> Re
             _ => rank,
         };
         let (low, high) = (rank.floor(), rank.ceil());
-        let at = |rank: T| line[(rank.to_f64() as usize).min(numbers - 1)];
+        let mut at = |rank: T| nth((rank.to_f64() as usize).min(numbers - 1));
         let (a, b) = (at(low), at(high));
         let half = T::from_f64(0.5);
         let weight = if how == "midpoint" { half } else { rank - low };

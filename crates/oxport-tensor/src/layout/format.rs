@@ -81,7 +81,7 @@ impl Layout {
 /// Dimensions from innermost to outermost. Insertion sort from row-major; the first operand whose strides tell two
 /// dimensions apart decides, a stride of 0 tells nothing, equal strides put the smaller size inside. The relation is
 /// not transitive, so the result depends on the algorithm, which must be the one PyTorch has.
-fn inner_first(sizes: &[i64], operands: &[&Layout]) -> SmallVec<[usize; 6]> {
+pub(crate) fn inner_first(sizes: &[i64], operands: &[&Layout]) -> SmallVec<[usize; 6]> {
     use std::cmp::Ordering::{self, *};
     let compare = |a: usize, b: usize| -> Ordering {
         for x in operands {
