@@ -213,10 +213,21 @@ impl<T, U, F: Fn(T) -> U + Sync> Unary<T, U> for F {
     }
 }
 
-/// A function of two elements; every `Fn(A, B) -> U` is one.
+/// A function of two elements; every `Fn(A, B) -> U` is one. As for [`Unary`], a long one is a type of its own.
 pub trait Binary<A, B, U>: Sync {
     /// The value.
     fn call(&self, a: A, b: B) -> U;
+    /// The values of two rows: of each pair [`call`](Binary::call), whatever its neighbours are.
+    #[inline(always)]
+    fn row(&self, a: &[A], b: &[B], out: &mut [U])
+    where
+        A: Copy,
+        B: Copy,
+    {
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *out = self.call(a, b);
+        }
+    }
 }
 impl<A, B, U, F: Fn(A, B) -> U + Sync> Binary<A, B, U> for F {
     #[inline(always)]
@@ -373,9 +384,7 @@ impl<A: Element, B: Element, U: Element, F: Binary<A, B, U>> Kernel for Zip<'_, 
     const WIDE: bool = wide(&[A::DTYPE, B::DTYPE, U::DTYPE]);
     #[inline(always)]
     fn run(self) {
-        for ((out, &a), &b) in self.out.iter_mut().zip(self.a).zip(self.b) {
-            *out = self.f.call(a, b);
-        }
+        self.f.row(self.a, self.b, self.out);
     }
 }
 

@@ -1,20 +1,32 @@
 //! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
 //!
-//! Those of `f32` in `single` are branch-free, so that a loop over a row becomes vector code (sine and cosine in
-//! `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and bfloat16 go
-//! through `f32`; `f64` uses the platform's, complex numbers those of `complex`.
-//! Invariant: no fused multiply-add, so every instruction set gives the same bits.
+//! Those of `f32` in `single`, `arc`, `error`, `gamma` and `bessel` are branch-free, so that a loop over a row becomes vector code
+//! (the functions in `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and
+//! bfloat16 go through `f32`. Of `f64` those in `double` are branch-free, and others the platform's; complex numbers use
+//! those of `complex`.
+//! Invariant: only operations that IEEE 754 rounds, fused multiply-adds among them, so every instruction set gives the
+//! same bits.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::{Float, Number};
 
+mod arc;
+mod bessel;
 mod complex;
+mod double;
+mod error;
+mod gamma;
 pub mod op;
 mod periodic;
+mod rest;
 mod single;
 pub mod special;
+#[cfg(test)]
+mod tests;
+
+pub use rest::Rest;
 
 /// Floats and complex numbers: what the elementary functions are defined on. Rounds once per function.
 pub trait Analytic: Number {
@@ -50,8 +62,9 @@ pub trait Analytic: Number {
     fn cos(self) -> Self;
     /// Tangent.
     fn tan(self) -> Self;
-    /// True for the arguments of which [`sin`](Analytic::sin) and [`cos`](Analytic::cos) are computed by the shorter
-    /// [`sin_near`](Analytic::sin_near) and [`cos_near`](Analytic::cos_near).
+    /// True for the arguments of which [`sin`](Analytic::sin), [`cos`](Analytic::cos) and [`tan`](Analytic::tan) are
+    /// computed by the shorter [`sin_near`](Analytic::sin_near), [`cos_near`](Analytic::cos_near) and
+    /// [`tan_near`](Analytic::tan_near).
     #[inline(always)]
     fn is_near(self) -> bool {
         false
@@ -65,6 +78,11 @@ pub trait Analytic: Number {
     #[inline(always)]
     fn cos_near(self) -> Self {
         self.cos()
+    }
+    /// The tangent of an argument that [is near](Analytic::is_near).
+    #[inline(always)]
+    fn tan_near(self) -> Self {
+        self.tan()
     }
     /// `e^x` of a number that is not above 0; of `f32`, what is below 2^-127 is 0. Softmax is made of it.
     #[inline(always)]
@@ -99,6 +117,14 @@ trait Activation: Float {
     fn gelu(self) -> Self;
     fn gelu_tanh(self) -> Self;
     fn silu(self) -> Self;
+    fn erfc(self) -> Self;
+    fn erfinv(self) -> Self;
+    fn lgamma(self) -> Self;
+    fn digamma(self) -> Self;
+    fn atan2(self, x: Self) -> Self;
+    fn hypot(self, y: Self) -> Self;
+    fn logaddexp(self, b: Self) -> Self;
+    fn logaddexp2(self, b: Self) -> Self;
 }
 
 /// For each method a free generic function, as kernels name them.
@@ -183,20 +209,44 @@ pub fn pow<T: Analytic>(a: T, b: T) -> T {
 }
 
 /// Functions of a real float, computed in its wide type and rounded once.
-macro_rules! activations { ($($(#[$doc:meta])* $name:ident)*) => { $(
+macro_rules! activations { ($($(#[$doc:meta])* $name:ident($x:ident $(, $y:ident)?))*) => { $(
     $(#[$doc])*
     #[inline(always)]
-    pub fn $name<T: Float>(x: T) -> T where T::Wide: RealFunctions { T::narrow(Activation::$name(x.wide())) }
+    pub fn $name<T: Float>($x: T $(, $y: T)?) -> T where T::Wide: RealFunctions {
+        T::narrow(Activation::$name($x.wide() $(, $y.wide())?))
+    }
 )*}}
 activations! {
     /// The error function.
-    erf
+    erf(x)
+    /// `1 − erf(x)`
+    erfc(x)
+    /// The inverse of the error function.
+    erfinv(y)
+    /// The logarithm of `|Γ(x)|`.
+    lgamma(x)
+    /// The logarithmic derivative of `Γ`.
+    digamma(x)
     /// `x Φ(x)`: PyTorch's `gelu` with `approximate='none'`.
-    gelu
+    gelu(x)
     /// PyTorch's `gelu` with `approximate='tanh'`.
-    gelu_tanh
+    gelu_tanh(x)
     /// `x sigmoid(x)`
-    silu
+    silu(x)
+    /// The angle of the point (x, y).
+    atan2(y, x)
+    /// `√(x² + y²)`
+    hypot(x, y)
+    /// `ln(eᵃ + eᵇ)`
+    logaddexp(a, b)
+    /// `log₂(2ᵃ + 2ᵇ)`
+    logaddexp2(a, b)
+}
+
+/// The modified Bessel function of the first kind of order 0, of a float.
+#[inline(always)]
+pub fn i0(x: f32) -> f32 {
+    bessel::i0(x)
 }
 
 /// The wide floats, `f32` and `f64`; bound that the real functions of this module need.
@@ -222,6 +272,38 @@ impl Activation for f32 {
     fn silu(self) -> f32 {
         single::logistic(self, self)
     }
+    #[inline(always)]
+    fn erfc(self) -> f32 {
+        error::erfc(self)
+    }
+    #[inline(always)]
+    fn erfinv(self) -> f32 {
+        error::erfinv(self)
+    }
+    #[inline(always)]
+    fn lgamma(self) -> f32 {
+        gamma::lgamma(self)
+    }
+    #[inline(always)]
+    fn digamma(self) -> f32 {
+        gamma::digamma(self)
+    }
+    #[inline(always)]
+    fn atan2(self, x: f32) -> f32 {
+        arc::atan2(self, x)
+    }
+    #[inline(always)]
+    fn hypot(self, y: f32) -> f32 {
+        arc::hypot(self, y)
+    }
+    #[inline(always)]
+    fn logaddexp(self, b: f32) -> f32 {
+        error::logaddexp(self, b)
+    }
+    #[inline(always)]
+    fn logaddexp2(self, b: f32) -> f32 {
+        error::logaddexp2(self, b)
+    }
 }
 
 impl Activation for f64 {
@@ -231,12 +313,40 @@ impl Activation for f64 {
     fn gelu(self) -> f64 {
         0.5 * self * (1.0 + special::erf(self * std::f64::consts::FRAC_1_SQRT_2))
     }
+    #[inline(always)]
     fn gelu_tanh(self) -> f64 {
         let inner = SQRT_2_OVER_PI * (self + 0.044_715 * self * self * self);
-        0.5 * self * (1.0 + inner.tanh())
+        0.5 * self * (1.0 + double::tanh(inner))
     }
+    #[inline(always)]
     fn silu(self) -> f64 {
-        self / (1.0 + (-self).exp())
+        self / (1.0 + double::exp(-self))
+    }
+    fn erfc(self) -> f64 {
+        special::erfc(self)
+    }
+    fn erfinv(self) -> f64 {
+        special::erfinv(self)
+    }
+    fn lgamma(self) -> f64 {
+        special::lgamma(self)
+    }
+    fn digamma(self) -> f64 {
+        special::digamma(self)
+    }
+    fn atan2(self, x: f64) -> f64 {
+        f64::atan2(self, x)
+    }
+    fn hypot(self, y: f64) -> f64 {
+        f64::hypot(self, y)
+    }
+    #[inline(always)]
+    fn logaddexp(self, b: f64) -> f64 {
+        double::logaddexp(self, b)
+    }
+    #[inline(always)]
+    fn logaddexp2(self, b: f64) -> f64 {
+        double::logaddexp2(self, b)
     }
 }
 
@@ -261,10 +371,10 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
     exp single::exp(x); exp2 single::exp2(x); expm1 single::expm1(x);
     ln single::ln(x); log2 single::log2(x); log10 single::log10(x); log1p single::log1p(x);
     sin periodic::sin(x); cos periodic::cos(x); tan periodic::tan(x);
-    asin f32::asin(x); acos f32::acos(x); atan single::atan(x);
-    sinh f32::sinh(x); cosh f32::cosh(x); tanh single::tanh(x);
-    asinh asinh_of(x.into()) as f32; acosh acosh_of(x.into()) as f32; atanh f32::atanh(x);
-    sigmoid single::logistic(x, 1.0); sin_near periodic::sin_near(x); cos_near periodic::cos_near(x);
+    asin arc::asin(x); acos arc::acos(x); atan arc::atan(x); sinh arc::sinh(x); cosh arc::cosh(x);
+    tanh single::tanh(x); asinh arc::asinh(x); acosh arc::acosh(x); atanh arc::atanh(x);
+    sigmoid single::logistic(x, 1.0);
+    sin_near periodic::sin_near(x); cos_near periodic::cos_near(x); tan_near periodic::tan_near(x);
     {
         #[inline(always)]
         fn is_near(self) -> bool { periodic::is_near(self) }
@@ -274,12 +384,16 @@ analytic! { f32; |x, y| div x / y, pow single::pow(x, y); |r| r as f32;
 }
 analytic! { f64; |x, y| div x / y, pow f64::powf(x, y); |r| r;
     recip 1.0 / x; sqrt f64::sqrt(x); rsqrt 1.0 / f64::sqrt(x);
-    exp f64::exp(x); exp2 f64::exp2(x); expm1 f64::exp_m1(x);
-    ln f64::ln(x); log2 f64::log2(x); log10 f64::log10(x); log1p f64::ln_1p(x);
-    sin f64::sin(x); cos f64::cos(x); tan f64::tan(x); asin f64::asin(x); acos f64::acos(x); atan f64::atan(x);
-    sinh f64::sinh(x); cosh f64::cosh(x); tanh f64::tanh(x);
+    exp double::exp(x); exp2 f64::exp2(x); expm1 double::expm1(x);
+    ln double::ln(x); log2 f64::log2(x); log10 f64::log10(x); log1p double::log1p(x);
+    sin double::sin(x); cos double::cos(x); tan f64::tan(x); asin f64::asin(x); acos f64::acos(x); atan f64::atan(x);
+    sinh f64::sinh(x); cosh f64::cosh(x); tanh double::tanh(x);
     asinh asinh_of(x); acosh acosh_of(x); atanh f64::atanh(x);
-    sigmoid 1.0 / (1.0 + f64::exp(-x));
+    sigmoid double::sigmoid(x); sin_near double::sin_near(x); cos_near double::cos_near(x);
+    {
+        #[inline(always)]
+        fn is_near(self) -> bool { double::is_near(self) }
+    }
 }
 
 /// Above it the inverse hyperbolic sine and cosine of `x` are `ln 2x`; the library's formulas overflow.

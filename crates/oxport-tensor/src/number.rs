@@ -10,6 +10,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::half_float::{bf16_from_f32, bf16_to_f32, f16_from_f32, f16_to_f32};
+use crate::math::Rest;
 use crate::{Analytic, Element};
 
 /// What can be added and multiplied: bool (or, and), integers (wrapping), floats, complex numbers.
@@ -328,20 +329,11 @@ macro_rules! floats { ($($T:ident, $W:ident, $epsilon:expr, $wide:expr, $narrow:
             let x: $W = $wide(self);
             $narrow(f32::from(i8::from(x > 0.0) - i8::from(x < 0.0)).into())
         }
-        fn floor_div(self, rhs: $T) -> $T {
-            let (a, b): ($W, $W) = ($wide(self), $wide(rhs));
-            if b == 0.0 { return $narrow(a / b) }
-            let rest = a % b;
-            let exact = (a - rest) / b - if rest != 0.0 && (b < 0.0) != (rest < 0.0) { 1.0 } else { 0.0 };
-            if exact == 0.0 { return $narrow((0.0 as $W).copysign(a / b)) }
-            let down = exact.floor();
-            $narrow(if exact - down > 0.5 { down + 1.0 } else { down })
-        }
+        fn floor_div(self, rhs: $T) -> $T { $narrow(Rest::floor_quotient($wide(self), $wide(rhs))) }
         #[inline(always)] fn trunc_div(self, rhs: $T) -> $T { $narrow(($wide(self) / $wide(rhs)).trunc()) }
         fn remainder(self, rhs: $T) -> $T {
             let (a, b): ($W, $W) = ($wide(self), $wide(rhs));
-            let rest = a % b;
-            $narrow(if rest != 0.0 && (b < 0.0) != (rest < 0.0) { rest + b } else { rest })
+            $narrow(a.rest(b).by_sign_of(b))
         }
         fn fmod(self, rhs: $T) -> $T { $narrow($wide(self) % $wide(rhs)) }
     }

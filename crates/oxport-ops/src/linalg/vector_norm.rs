@@ -10,7 +10,7 @@ use oxport_ir::{
     Arg, Args, Argument, Build, Builder, Class, Fake, Meta, NodeId, OpDef, Operand, Real, Result, World, ensure,
 };
 use oxport_tensor::{
-    Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, reduce,
+    Analytic, Complex, DType, Float, Layout, Real as Ordered, Scalar, Tensor, TensorMut, dispatch, map, math, reduce,
 };
 
 /// A norm.
@@ -115,7 +115,12 @@ fn moduli(x: &Tensor) -> Result<Tensor> {
     let mut out = TensorMut::empty(wide.to_real(), Layout::contiguous(x.sizes())?)?;
     match wide {
         DType::C128 => map::<Complex<f64>, f64>(&x, &mut out, |z: Complex<f64>| z.re.hypot(z.im))?,
-        _ => map::<Complex<f32>, f32>(&x, &mut out, |z: Complex<f32>| z.re.hypot(z.im))?,
+        _ => map::<Complex<f32>, f32>(
+            &x,
+            &mut out,
+            #[inline(always)]
+            |z: Complex<f32>| math::hypot(z.re, z.im),
+        )?,
     }
     Ok(out.freeze())
 }

@@ -3,15 +3,20 @@
 //! Laws: only floats, except for the rectifiers that are clamps; 16-bit floats compute in `f32` and round once; NaN
 //! comes out as NaN.
 
+use crate::pointwise::unary::real;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
-use crate::support::class::{C32, C64, RealArgs, bits, input, map1, map2, over, real1, require, unary};
+use crate::support::class::{C32, C64, Fill, RealArgs, bits, input, map1, map2, over, real1, require, unary};
 use crate::support::meta::{MetaArgs, Metas, format_strides, one, pointwise_as, wrap_dim};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_tensor::{DType, Number as Sum, Scalar, Tensor, TensorMut, math};
 
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+
+const GELU: Fill = real!(gelu);
+const GELU_TANH: Fill = real!(gelu_tanh);
+const SILU: Fill = real!(silu);
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -28,11 +33,16 @@ pub static OPS: &[OpDef] = &[
         .doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.")
         .samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
     unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").decomp(silu_parts),
-    unary(
-        "aten::sigmoid(Tensor self) -> Tensor",
-        ToAnalytic,
-        |a, o| computed!(analytic o[0].dtype(), |T| map1(&input(a, 0, o[0].dtype())?, &mut o[0], math::sigmoid::<T>)),
-    )
+    unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, |a, o| {
+        computed!(analytic o[0].dtype(), |T| {
+            over::<T>(
+                a,
+                o,
+                #[inline(always)]
+                |x| math::sigmoid::<T>(x),
+            )
+        })
+    })
     .doc("The logistic function."),
     unary("aten::mish(Tensor self) -> Tensor", Float, mish).doc("`x · tanh(softplus(x))`."),
     unary("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", Float, elu)
@@ -120,8 +130,8 @@ fn between(a: &RealArgs<'_>, o: &mut [TensorMut], low: Scalar, high: Scalar) -> 
 
 fn gelu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match a.named::<&str>("approximate")? {
-        "none" => real1(a, o, math::gelu::<f32>, math::gelu::<f64>),
-        "tanh" => real1(a, o, math::gelu_tanh::<f32>, math::gelu_tanh::<f64>),
+        "none" => GELU(a, o),
+        "tanh" => GELU_TANH(a, o),
         other => unknown_gelu(other),
     }
 }
@@ -143,7 +153,7 @@ fn silu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     match o[0].dtype().opmath() {
         DType::C64 => map1(&x, &mut o[0], |x: C32| Sum::mul(x, math::sigmoid(x))),
         DType::C128 => map1(&x, &mut o[0], |x: C64| Sum::mul(x, math::sigmoid(x))),
-        _ => real1(a, o, math::silu::<f32>, math::silu::<f64>),
+        _ => SILU(a, o),
     }
 }
 

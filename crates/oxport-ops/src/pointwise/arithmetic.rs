@@ -3,16 +3,31 @@
 //! Laws: operands promote as in PyTorch, numbers count for their category only; integers wrap and refuse to be divided
 //! by 0; overloads of one operator share one kernel, which reads tensors and numbers alike.
 
-use crate::pointwise::scalar_math;
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{
-    C32, C64, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar,
+    C32, C64, Fill, RealArgs, alias, binary, bits, input, map2, over2, promoted, real2, require, with_scalar,
 };
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Class, Error, OpDef, Result, ensure};
 use oxport_tensor::{DType, Float, Int, Number as Sum, Real as Ordered, Scalar, Tensor, TensorMut, math};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A function of two real floats by its name in [`oxport_tensor::math`], which is always inlined.
+macro_rules! real {
+    ($f:ident) => {
+        |a, o| {
+            real2(
+                a,
+                o,
+                #[inline(always)]
+                |x, y| math::$f::<f32>(x, y),
+                #[inline(always)]
+                |x, y| math::$f::<f64>(x, y),
+            )
+        }
+    };
+}
 
 const ADD: OpDef = binary("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Plain, add)
     .doc("`self + alpha · other`; bools by `or`.")
@@ -44,9 +59,9 @@ const DIV_MODE: OpDef =
             "i64[4], i64[4]<1..9>, rounding_mode=\"trunc\"",
             "i64[4], 2, rounding_mode=None",
         ]);
-const ATAN2: OpDef =
-    binary("aten::atan2(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| real2(a, o, f32::atan2, f64::atan2))
-        .doc("The angle of the point (other, self).");
+const ATAN2: OpDef = binary("aten::atan2(Tensor self, Tensor other) -> Tensor", ToFloat, real!(atan2))
+    .doc("The angle of the point (other, self).");
+const LOGADDEXP: Fill = real!(logaddexp);
 const MAXIMUM: OpDef = bits(binary(
     "aten::maximum(Tensor self, Tensor other) -> Tensor",
     Real,
@@ -60,11 +75,25 @@ const MINIMUM: OpDef = bits(binary(
 ))
 .doc("The lesser; NaN if either is.");
 const XLOGY: OpDef = binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(a, o, |x, y| xlog(x, y, y.ln()), |x, y| xlog(x, y, y.ln()))
+    real2(
+        a,
+        o,
+        #[inline(always)]
+        |x, y| xlog(x, y, math::ln(y)),
+        #[inline(always)]
+        |x, y| xlog(x, y, math::ln(y)),
+    )
 })
 .doc("`self · ln(other)`, 0 where `self` is.");
 const XLOG1PY: OpDef = binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
-    real2(a, o, |x, y| xlog(x, y, y.ln_1p()), |x, y| xlog(x, y, y.ln_1p()))
+    real2(
+        a,
+        o,
+        #[inline(always)]
+        |x, y| xlog(x, y, math::log1p(y)),
+        #[inline(always)]
+        |x, y| xlog(x, y, math::log1p(y)),
+    )
 })
 .doc("`self · ln(1 + other)`, 0 where `self` is.");
 const REMAINDER: OpDef = bits(binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", Number, remainder))
@@ -153,14 +182,11 @@ pub static OPS: &[OpDef] = &[
         .doc("The lesser; the other one of a NaN."),
     ATAN2,
     alias("aten::arctan2(Tensor self, Tensor other) -> Tensor", ATAN2, "atan2(self, other)"),
-    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, |a, o| real2(a, o, f32::hypot, f64::hypot))
-        .doc("`√(self² + other²)`."),
+    binary("aten::hypot(Tensor self, Tensor other) -> Tensor", Float, real!(hypot)).doc("`√(self² + other²)`."),
     binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", FloatOrComplex, logaddexp)
         .doc("`ln(eˢᵉˡᶠ + eᵒᵗʰᵉʳ)`."),
-    binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, |a, o| {
-        real2(a, o, |x, y| scalar_math::logaddexp2(x.into(), y.into()) as f32, scalar_math::logaddexp2)
-    })
-    .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
+    binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", Float, real!(logaddexp2))
+        .doc("`log₂(2ˢᵉˡᶠ + 2ᵒᵗʰᵉʳ)`."),
     bits(binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", ToFloat, |a, o| {
         real2(a, o, f32::copysign, f64::copysign)
     }))
@@ -193,7 +219,7 @@ pub static OPS: &[OpDef] = &[
     binary(
         "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
         ToAnalytic,
-        |a, o| computed!(analytic o[0].dtype(), |T| over2(a, o, |x: T, y: T| Sum::mul(x, math::exp2(y)))),
+        |a, o| computed!(analytic o[0].dtype(), |T| over2(a, o, #[inline(always)] |x: T, y: T| Sum::mul(x, math::exp2(y)))),
     )
     .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
@@ -262,11 +288,12 @@ pub(crate) fn complex_div(x: C64, y: C64) -> C64 {
 
 /// A division kernel: refuses an integer divisor of 0.
 macro_rules! division {
-    ($name:ident, $method:ident) => {
+    ($name:ident, $method:ident, $float:expr) => {
         fn $name(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
             let dtype = o[0].dtype();
             if !dtype.is_integer() {
-                return computed!(float dtype, |T| over2(a, o, <T as Ordered>::$method));
+                let (x, y) = (input(a, 0, dtype)?, input(a, 1, dtype)?);
+                return computed!(float dtype, |T| Ok(oxport_tensor::zip::<T, T, T>(&x, &y, &mut o[0], $float)?));
             }
             let by_zero = AtomicBool::new(false);
             computed!(integer dtype, |T| over2(a, o, |x: T, y: T| {
@@ -280,10 +307,10 @@ macro_rules! division {
         }
     };
 }
-division!(floor_divide, floor_div);
-division!(trunc_quotient, trunc_div);
-division!(remainder, remainder);
-division!(fmod, fmod);
+division!(floor_divide, floor_div, math::op::FloorDiv);
+division!(trunc_quotient, trunc_div, |x, y| Ordered::trunc_div(x, y));
+division!(remainder, remainder, math::op::Remainder);
+division!(fmod, fmod, math::op::Fmod);
 
 /// Of half floats PyTorch rounds the quotient before it truncates, unless there is one divisor for all.
 fn trunc_divide(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -348,14 +375,10 @@ fn lcm(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 }
 
 /// `x` times a logarithm of `y`.
-fn xlog<T: num_traits::Float>(x: T, y: T, log: T) -> T {
-    if y.is_nan() {
-        y
-    } else if x.is_zero() {
-        T::zero()
-    } else {
-        x * log
-    }
+#[inline(always)]
+fn xlog<T: Float>(x: T, y: T, log: T) -> T {
+    let product = if x == T::ZERO { T::ZERO } else { x * log };
+    if y.is_nan() { y } else { product }
 }
 
 fn logaddexp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -372,7 +395,7 @@ fn logaddexp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
             C32::new(z.re as f32, z.im as f32)
         }),
         DType::C128 => over2(a, o, complex),
-        _ => real2(a, o, |x, y| scalar_math::logaddexp(x.into(), y.into()) as f32, scalar_math::logaddexp),
+        _ => LOGADDEXP(a, o),
     }
 }
 
@@ -381,19 +404,16 @@ fn nextafter(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     /// The next code of a sign-and-magnitude float.
     macro_rules! next {
         ($F:ty, $U:ty) => {
+            #[inline(always)]
             |x: $F, y: $F| {
+                const ZERO: $F = <$F>::from_bits(0);
                 let sign: $U = !(<$U>::MAX >> 1);
-                if x != x || y != y {
-                    return if x != x { x } else { y };
-                }
-                if x == y {
-                    return y;
-                }
-                if x == <$F>::from_bits(0) {
-                    return <$F>::from_bits((y.to_bits() & sign) | 1);
-                }
-                let away = (x < y) == (x > <$F>::from_bits(0));
-                <$F>::from_bits(if away { x.to_bits() + 1 } else { x.to_bits() - 1 })
+                let away = (x < y) == (x > ZERO);
+                let next = if away { x.to_bits().wrapping_add(1) } else { x.to_bits().wrapping_sub(1) };
+                let next = if x == ZERO { (y.to_bits() & sign) | 1 } else { next };
+                let next = if x == y { y.to_bits() } else { next };
+                let next = if y != y { y.to_bits() } else { next };
+                <$F>::from_bits(if x != x { x.to_bits() } else { next })
             }
         };
     }

@@ -10,7 +10,7 @@ use crate::support::class::{
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::promote;
 use oxport_ir::{Class, Fake, Meta, OpDef, Operand, Result, ensure};
-use oxport_tensor::{DType, Real as Ordered, Scalar, Tensor, TensorMut};
+use oxport_tensor::{DType, Float, Real as Ordered, Scalar, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -127,13 +127,15 @@ fn nan_to_num(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         _ => f64::MAX,
     };
     let (nan, high, low) = (nan.unwrap_or(0.0), high.unwrap_or(greatest), low.unwrap_or(-greatest));
-    let g = move |x: f64| match x {
-        _ if x.is_nan() => nan,
-        f64::INFINITY => high,
-        f64::NEG_INFINITY => low,
-        x => x,
-    };
-    let f = move |x: f32| if x.is_finite() { x } else { g(x.into()) as f32 };
+    /// The number itself, or what stands for it: for NaN, ∞ and −∞.
+    fn of<T: Float>(x: T, [nan, high, low]: [T; 3]) -> T {
+        let y = if x > T::ZERO { high } else { low };
+        let y = if Float::is_finite(x) { x } else { y };
+        if x.is_nan() { nan } else { y }
+    }
+    let g = move |x: f64| of(x, [nan, high, low]);
+    let single = [nan as f32, high as f32, low as f32];
+    let f = move |x: f32| of(x, single);
     let x = input(a, 0, dtype)?;
     match dtype.opmath() {
         DType::F32 => map1(&x, &mut o[0], f),

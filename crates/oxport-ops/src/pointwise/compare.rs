@@ -206,14 +206,14 @@ fn shift_left(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if o[0].dtype().is_integer() {
         return computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::shl));
     }
-    computed!(float o[0].dtype(), |T| over2(a, o, |x: T, y: T| x * math::exp2(y)))
+    computed!(float o[0].dtype(), |T| over2(a, o, #[inline(always)] |x: T, y: T| x * math::exp2(y)))
 }
 
 fn shift_right(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if o[0].dtype().is_integer() {
         return computed!(integer o[0].dtype(), |T| over2(a, o, <T as Int>::shr));
     }
-    computed!(float o[0].dtype(), |T| over2(a, o, |x: T, y: T| x / math::exp2(y)))
+    computed!(float o[0].dtype(), |T| over2(a, o, #[inline(always)] |x: T, y: T| x / math::exp2(y)))
 }
 
 fn isclose_meta(a: &MetaArgs<'_>) -> Metas {

@@ -3,11 +3,11 @@
 //! Law: conjugation is done at once; there is no lazy conjugate bit.
 
 use crate::support::class::Rule::*;
-use crate::support::class::{C32, C64, RealArgs, bits, input, map1, map2, require, unary};
+use crate::support::class::{C32, C64, RealArgs, bits, map1, map2, real1, require, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use oxport_ir::{Arg, Args, Argument, Build, Builder, Class, Error, Exact, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_sym::{Expr, ShapeEnv};
-use oxport_tensor::{DType, Layout, Tensor, TensorMut, math};
+use oxport_tensor::{DType, Float, Layout, Tensor, TensorMut, math, zip};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -189,17 +189,20 @@ fn angle(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     use std::f64::consts::PI;
     let x: &Tensor = a.at(0)?;
     match x.dtype().opmath() {
-        DType::C64 => map1(x, &mut o[0], |x: C32| x.im.atan2(x.re)),
+        DType::C64 => map1(
+            x,
+            &mut o[0],
+            #[inline(always)]
+            |x: C32| math::atan2(x.im, x.re),
+        ),
         DType::C128 => map1(x, &mut o[0], |x: C64| x.im.atan2(x.re)),
-        _ => map1(&input(a, 0, o[0].dtype())?, &mut o[0], |x: f64| {
-            if x.is_nan() {
-                x
-            } else if x < 0.0 {
-                PI
-            } else {
-                0.0
+        _ => {
+            fn of<T: Float>(x: T) -> T {
+                let angle = if x < T::ZERO { T::from_f64(PI) } else { T::ZERO };
+                if x.is_nan() { x } else { angle }
             }
-        }),
+            real1(a, o, of, of)
+        }
     }
 }
 
@@ -226,7 +229,8 @@ fn complex(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn polar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (x, y): (&Tensor, &Tensor) = a.unpack()?;
     match o[0].dtype() {
-        DType::C128 => map2(x, y, &mut o[0], |r: f64, t: f64| C64::new(r * t.cos(), r * t.sin())),
-        _ => map2(x, y, &mut o[0], |r: f32, t: f32| C32::new(r * math::cos(t), r * math::sin(t))),
+        DType::C128 => zip::<f64, f64, C64>(x, y, &mut o[0], math::op::Polar)?,
+        _ => zip::<f32, f32, C32>(x, y, &mut o[0], math::op::Polar)?,
     }
+    Ok(())
 }

@@ -82,7 +82,7 @@ fn power(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     if dtype.is_integer() {
         return computed!(integer dtype, |T| over2(a, o, <T as Int>::int_pow));
     }
-    computed!(analytic dtype, |T| over2(a, o, math::pow::<T>))
+    computed!(analytic dtype, |T| over2(a, o, #[inline(always)] |x, y| math::pow::<T>(x, y)))
 }
 
 fn power_scalar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -109,7 +109,7 @@ fn power_scalar(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         -2.0 => computed!(analytic dtype, |T| map1(&x, out, |x: T| math::recip(Sum::mul(x, x)))),
         _ => computed!(analytic dtype, |T| {
             let e = <T as Analytic>::from_real(e);
-            map1(&x, out, move |x: T| math::pow(x, e))
+            map1(&x, out, #[inline(always)] move |x: T| math::pow(x, e))
         }),
     }
 }

@@ -4,7 +4,7 @@
 //! errors stay below 1e-12 away from zeros.
 
 use oxport_tensor::math::special::{digamma, erfc, lgamma};
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, PI, SQRT_2};
+use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 
 /// `exp(x²) · erfc(x)`
 pub fn erfcx(x: f64) -> f64 {
@@ -299,17 +299,4 @@ fn upper_fraction(a: f64, x: f64) -> f64 {
 
 fn nonzero(x: f64, tiny: f64) -> f64 {
     if x.abs() < tiny { tiny } else { x }
-}
-
-/// `2ˣ`-based `ln(2ᵃ + 2ᵇ) / ln 2`.
-pub fn logaddexp2(a: f64, b: f64) -> f64 {
-    match a == b && a.is_infinite() {
-        true => a,
-        false => a.max(b) + f64::ln_1p(f64::exp2(-(a - b).abs())) / LN_2,
-    }
-}
-
-/// `ln(eᵃ + eᵇ)`
-pub fn logaddexp(a: f64, b: f64) -> f64 {
-    if a == b && a.is_infinite() { a } else { a.max(b) + f64::ln_1p((-(a - b).abs()).exp()) }
 }

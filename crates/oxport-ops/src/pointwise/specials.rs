@@ -1,10 +1,11 @@
 //! Special functions: the operators.
 //!
-//! Law: they compute in double precision, whatever the dtype, and round once.
+//! Law: they compute in double precision, whatever the dtype, and round once; or as [`math`] has them.
 
 use crate::pointwise::bessel;
 use crate::pointwise::orthogonal;
 use crate::pointwise::scalar_math;
+use crate::pointwise::unary::real;
 use crate::support::class::Rule::*;
 use crate::support::class::{RealArgs, Rule, binary, input, map1, real1, real2, unary};
 use crate::support::meta::{MetaArgs, Metas, one, pointwise};
@@ -15,7 +16,7 @@ use std::f64::consts::PI;
 
 /// The table.
 pub static OPS: &[OpDef] = &[
-    unary("aten::i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
+    unary("aten::i0(Tensor self) -> Tensor", ToFloat, i0)
         .doc("The modified Bessel function of the first kind of order 0."),
     unary("aten::special_i0e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0e))
         .doc("`i0` scaled by `exp(−|x|)`."),
@@ -23,7 +24,7 @@ pub static OPS: &[OpDef] = &[
         .doc("The modified Bessel function of the first kind of order 1."),
     unary("aten::special_i1e(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1e))
         .doc("`i1` scaled by `exp(−|x|)`."),
-    unary("aten::special_modified_bessel_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
+    unary("aten::special_modified_bessel_i0(Tensor self) -> Tensor", ToFloat, i0)
         .doc("The modified Bessel function of the first kind of order 0."),
     unary("aten::special_modified_bessel_i1(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i1))
         .doc("The modified Bessel function of the first kind of order 1."),
@@ -57,24 +58,14 @@ pub static OPS: &[OpDef] = &[
         .doc("The logarithm of `ndtr`."),
     unary("aten::special_entr(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, scalar_math::entr))
         .doc("`−x ln x`."),
-    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, bessel::i0))
-        .doc("`i0`.")
-        .expr("i0(self)"),
-    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
+    unary("aten::special_i0(Tensor self) -> Tensor", ToFloat, i0).doc("`i0`.").expr("i0(self)"),
+    unary("aten::special_digamma(Tensor self) -> Tensor", ToFloat, real!(digamma))
         .doc("`digamma`.")
         .expr("digamma(self)"),
-    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
-        .doc("`digamma`.")
-        .expr("digamma(self)"),
-    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc))
-        .doc("`erfc`.")
-        .expr("erfc(self)"),
-    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv))
-        .doc("`erfinv`.")
-        .expr("erfinv(self)"),
-    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma))
-        .doc("`lgamma`.")
-        .expr("lgamma(self)"),
+    unary("aten::special_psi(Tensor self) -> Tensor", ToFloat, real!(digamma)).doc("`digamma`.").expr("digamma(self)"),
+    unary("aten::special_erfc(Tensor self) -> Tensor", ToFloat, real!(erfc)).doc("`erfc`.").expr("erfc(self)"),
+    unary("aten::special_erfinv(Tensor self) -> Tensor", ToFloat, real!(erfinv)).doc("`erfinv`.").expr("erfinv(self)"),
+    unary("aten::special_gammaln(Tensor self) -> Tensor", ToFloat, real!(lgamma)).doc("`lgamma`.").expr("lgamma(self)"),
     renamed("aten::special_erf(Tensor self) -> Tensor", ToFloat, "erf(self)"),
     renamed("aten::special_exp2(Tensor self) -> Tensor", ToAnalytic, "exp2(self)"),
     renamed("aten::special_expit(Tensor self) -> Tensor", ToAnalytic, "sigmoid(self)"),
@@ -338,6 +329,16 @@ const fn renamed(schema: &'static str, rule: Rule, text: &'static str) -> OpDef 
         .expr(text)
         .doc("Another operator by its name in `torch.special`.")
         .samples(&["f32[2, 3]"])
+}
+
+fn i0(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
+    real1(
+        a,
+        o,
+        #[inline(always)]
+        |x: f32| math::i0(x),
+        bessel::i0,
+    )
 }
 
 fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f64 + Sync) -> Result<()> {

@@ -11,14 +11,41 @@ use crate::support::class::{
 use crate::support::meta::{MetaArgs, Metas, one, pointwise_as};
 use crate::support::promote::Promotion;
 use oxport_ir::{Class, Fake, OpDef, Result, ensure};
-use oxport_tensor::{Analytic, DType, Float, Number as Sum, Real as Ordered, TensorMut, bf16, f16, math};
+use oxport_tensor::{DType, Float, Number as Sum, Real as Ordered, TensorMut, bf16, f16, math};
 
-/// A function of floats and complex numbers by its name in [`oxport_tensor::math`].
+/// A function of floats and complex numbers by its name in [`oxport_tensor::math`]. By a closure that is always inlined:
+/// a function that is given by its name is called, where it is long, and has no vectors.
 macro_rules! analytic {
     ($f:ident) => {
-        |a, o| computed!(analytic o[0].dtype(), |T| over::<T>(a, o, math::$f::<T>))
+        |a, o| {
+            computed!(analytic o[0].dtype(), |T| {
+                over::<T>(
+                    a,
+                    o,
+                    #[inline(always)]
+                    |x| math::$f::<T>(x),
+                )
+            })
+        }
     };
 }
+
+/// A function of real floats, likewise.
+macro_rules! real {
+    ($f:ident) => {
+        |a, o| {
+            real1(
+                a,
+                o,
+                #[inline(always)]
+                |x| math::$f::<f32>(x),
+                #[inline(always)]
+                |x| math::$f::<f64>(x),
+            )
+        }
+    };
+}
+pub(crate) use real;
 
 /// As `analytic`, of a function that has a short form for runs of near arguments.
 macro_rules! periodic {
@@ -79,21 +106,16 @@ pub static OPS: &[OpDef] = &[
     unary("aten::reciprocal(Tensor self) -> Tensor", ToAnalytic, analytic!(recip)).doc("`1 / x`."),
     unary("aten::sin(Tensor self) -> Tensor", ToAnalytic, periodic!(Sin)).doc("Sine."),
     unary("aten::cos(Tensor self) -> Tensor", ToAnalytic, periodic!(Cos)).doc("Cosine."),
-    unary("aten::tan(Tensor self) -> Tensor", ToAnalytic, analytic!(tan)).doc("Tangent."),
+    unary("aten::tan(Tensor self) -> Tensor", ToAnalytic, periodic!(Tan)).doc("Tangent."),
     unary("aten::sinh(Tensor self) -> Tensor", ToAnalytic, analytic!(sinh)).doc("Hyperbolic sine."),
     unary("aten::cosh(Tensor self) -> Tensor", ToAnalytic, analytic!(cosh)).doc("Hyperbolic cosine."),
     unary("aten::tanh(Tensor self) -> Tensor", ToAnalytic, analytic!(tanh)).doc("Hyperbolic tangent."),
-    unary("aten::erf(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, math::erf::<f32>, math::erf::<f64>))
-        .doc("The error function."),
-    unary("aten::erfc(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfc))
-        .doc("`1 − erf(x)`, precise for large `x`."),
-    unary("aten::erfinv(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::erfinv))
-        .doc("The inverse of the error function."),
-    unary("aten::lgamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::lgamma))
-        .doc("The logarithm of `|Γ(x)|`."),
-    unary("aten::digamma(Tensor self) -> Tensor", ToFloat, |a, o| wide1(a, o, math::special::digamma))
-        .doc("The logarithmic derivative of `Γ`."),
-    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, sinc).doc("`sin(πx) / πx`."),
+    unary("aten::erf(Tensor self) -> Tensor", ToFloat, real!(erf)).doc("The error function."),
+    unary("aten::erfc(Tensor self) -> Tensor", ToFloat, real!(erfc)).doc("`1 − erf(x)`, precise for large `x`."),
+    unary("aten::erfinv(Tensor self) -> Tensor", ToFloat, real!(erfinv)).doc("The inverse of the error function."),
+    unary("aten::lgamma(Tensor self) -> Tensor", ToFloat, real!(lgamma)).doc("The logarithm of `|Γ(x)|`."),
+    unary("aten::digamma(Tensor self) -> Tensor", ToFloat, real!(digamma)).doc("The logarithmic derivative of `Γ`."),
+    unary("aten::sinc(Tensor self) -> Tensor", ToAnalytic, periodic!(Sinc)).doc("`sin(πx) / πx`."),
     unary("aten::deg2rad(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_radians, f64::to_radians))
         .doc("Degrees to radians."),
     unary("aten::rad2deg(Tensor self) -> Tensor", ToFloat, |a, o| real1(a, o, f32::to_degrees, f64::to_degrees))
@@ -130,7 +152,12 @@ fn square_meta(a: &MetaArgs<'_>) -> Metas {
 fn abs(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let x = input(a, 0, o[0].dtype())?;
     match x.dtype().opmath() {
-        DType::C64 => map1(&x, &mut o[0], |x: C32| x.re.hypot(x.im)),
+        DType::C64 => map1(
+            &x,
+            &mut o[0],
+            #[inline(always)]
+            |x: C32| math::hypot(x.re, x.im),
+        ),
         DType::C128 => map1(&x, &mut o[0], |x: C64| x.re.hypot(x.im)),
         dtype => computed!(number dtype, |T| map1(&x, &mut o[0], <T as Ordered>::abs)),
     }
@@ -176,24 +203,10 @@ fn round_decimals(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
 }
 
-/// A function of double precision for both widths.
-pub(crate) fn wide1(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(f64) -> f64 + Sync) -> Result<()> {
-    real1(a, o, |x| f(x.into()) as f32, &f)
-}
-
 /// A complex function computed in double precision.
 fn c32(x: C32, f: impl Fn(C64) -> C64) -> C32 {
     let y = f(C64::new(x.re.into(), x.im.into()));
     C32::new(y.re as f32, y.im as f32)
-}
-
-/// Of the product with π as the precision rounds it, as in PyTorch: at integers that is what is left.
-fn sinc(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    fn of<T: Analytic + PartialEq>(x: T) -> T {
-        let z = Sum::mul(x, T::from_real(std::f64::consts::PI));
-        if x == T::ZERO { T::ONE } else { math::div(math::sin(z), z) }
-    }
-    computed!(analytic o[0].dtype(), |T| over(a, o, of::<T>))
 }
 
 /// By the formula of PyTorch, which loses digits far to the left; each of its operators rounds to the dtype.

@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent for `f32`, accurate for arguments of any size.
 //!
-//! Near arguments, below 2^15, are less than 2^15 quarter turns: π/2 is taken in two parts, such that the product of
-//! that number with the first is exact, and so is what it leaves of the argument.
+//! Near arguments, below 2^15, are less than 2^15 quarter turns: π/2 is taken in three parts, and what the first leaves
+//! of the argument is exact. All is done in `f32`.
 //!
 //! A far argument is a 24-bit integer times a power of two. `2/π` times that power, modulo 4, is a window of the binary
 //! digits of 2/π; it is taken in two parts such that the product of the integer with the first is exact. So the quarter
@@ -73,32 +73,80 @@ pub fn is_near(x: f32) -> bool {
     x.abs() < 32_768.0
 }
 
-/// The quarter turns in |x| of a near argument, and the rest as an angle within ±π/4.
+/// π/2 as the sum of three floats.
+const PARTS: [f32; 3] = [std::f32::consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
+
+/// The quarter turns in |x| of a near argument as low bits and, negative, as a number; and what is left of it by the
+/// first part of π/2. That is exact: a multiple of 2^-24, and less than 1.
 #[inline(always)]
-fn reduce_near(x: f32) -> (u32, f64) {
-    const HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !0xffff);
-    const LOW: f64 = (std::f64::consts::FRAC_PI_2 - HIGH) + 6.123_233_995_736_766e-17;
-    let x = f64::from(x.abs());
-    let shifted = x * std::f64::consts::FRAC_2_PI + ROUND;
-    let turns = shifted - ROUND;
-    (shifted.to_bits() as u32, x - turns * HIGH - turns * LOW)
+fn turns_near(x: f32) -> (u32, f32, f32) {
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = x.abs().mul_add(std::f32::consts::FRAC_2_PI, ROUND);
+    let turns = ROUND - shifted;
+    (shifted.to_bits(), turns, turns.mul_add(PARTS[0], x.abs()))
+}
+
+/// The quarter turns in |x| of a near argument, and the rest as an angle within ±π/4 and a little.
+#[inline(always)]
+fn reduce_near(x: f32) -> (u32, f32) {
+    let (bits, turns, first) = turns_near(x);
+    // What rounds in the inner step is a part of its result.
+    (bits, turns.mul_add(PARTS[2], turns.mul_add(PARTS[1], first)))
+}
+
+/// Sine and cosine of an angle within ±π/4 (2^-28 and 2^-33).
+#[inline(always)]
+fn sin_cos_near(r: f32) -> (f32, f32) {
+    let z = r * r;
+    let s = polynomial!(z; -0.166_666_55, 0.008_332_189, -1.951_818_7e-4);
+    let c = polynomial!(z; 0.041_666_646, -0.001_388_730_1, 2.443_066e-5);
+    ((r * z).mul_add(s, r), (z * z).mul_add(c, (-0.5f32).mul_add(z, 1.0)))
 }
 
 /// The sine of a near argument.
 #[inline(always)]
 pub fn sin_near(x: f32) -> f32 {
     let (turns, r) = reduce_near(x);
-    let (s, c) = sin_cos_reduced(r);
-    let magnitude = (if turns & 1 == 0 { s } else { c }) as f32;
-    f32::from_bits(magnitude.to_bits() ^ ((turns << 30 ^ x.to_bits()) & 0x8000_0000))
+    let (s, c) = sin_cos_near(r);
+    sin_of(turns, s, c, x)
 }
 
 /// The cosine of a near argument.
 #[inline(always)]
 pub fn cos_near(x: f32) -> f32 {
     let (turns, r) = reduce_near(x);
-    let (s, c) = sin_cos_reduced(r);
-    let magnitude = (if turns & 1 == 0 { c } else { s }) as f32;
+    let (s, c) = sin_cos_near(r);
+    cos_of(turns, s, c)
+}
+
+/// The tangent of a near argument.
+#[inline(always)]
+pub fn tan_near(x: f32) -> f32 {
+    let (bits, turns, first) = turns_near(x);
+    let r = turns.mul_add(PARTS[1], first);
+    // What rounding lost of it (of a small rest, where the difference rounds, it does not matter), and the third part.
+    let lost = turns.mul_add(PARTS[1], first - r);
+    let low = turns.mul_add(PARTS[2], if r.abs() > 0.007_812_5 { lost } else { 0.0 });
+    let z = r * r;
+    // (tan(r)/r − 1)/r² (2^-29.3)
+    let p = polynomial!(z;
+        0.333_333_52, 0.133_325_83, 0.054_068_65, 0.021_238_61, 0.010_945_543, -4.618_344e-5, 0.004_441_826);
+    let t = r + (r * z).mul_add(p, low.mul_add(z, low));
+    let y = if bits & 1 == 0 { t } else { -1.0 / t };
+    f32::from_bits(y.to_bits() ^ (x.to_bits() & 0x8000_0000))
+}
+
+/// The sine of `x` from those of the rest of `turns` quarter turns.
+#[inline(always)]
+fn sin_of(turns: u32, s: f32, c: f32, x: f32) -> f32 {
+    let magnitude = if turns & 1 == 0 { s } else { c };
+    f32::from_bits(magnitude.to_bits() ^ ((turns << 30 ^ x.to_bits()) & 0x8000_0000))
+}
+
+/// The cosine, likewise.
+#[inline(always)]
+fn cos_of(turns: u32, s: f32, c: f32) -> f32 {
+    let magnitude = if turns & 1 == 0 { c } else { s };
     f32::from_bits(magnitude.to_bits() ^ (turns.wrapping_add(1) << 30 & 0x8000_0000))
 }
 
@@ -110,9 +158,7 @@ pub fn sin(x: f32) -> f32 {
     }
     let (turns, r) = reduce(x);
     let (s, c) = sin_cos_reduced(r);
-    let magnitude = (if turns & 1 == 0 { s } else { c }) as f32;
-    let sign = (turns << 30 ^ x.to_bits()) & 0x8000_0000;
-    let y = f32::from_bits(magnitude.to_bits() ^ sign);
+    let y = sin_of(turns, s as f32, c as f32, x);
     if x.abs() < f32::INFINITY { y } else { f32::NAN }
 }
 
@@ -124,15 +170,16 @@ pub fn cos(x: f32) -> f32 {
     }
     let (turns, r) = reduce(x);
     let (s, c) = sin_cos_reduced(r);
-    let magnitude = (if turns & 1 == 0 { c } else { s }) as f32;
-    let sign = (turns.wrapping_add(1) << 30) & 0x8000_0000;
-    let y = f32::from_bits(magnitude.to_bits() ^ sign);
+    let y = cos_of(turns, s as f32, c as f32);
     if x.abs() < f32::INFINITY { y } else { f32::NAN }
 }
 
 /// Tangent.
 #[inline(always)]
 pub fn tan(x: f32) -> f32 {
+    if is_near(x) {
+        return tan_near(x);
+    }
     let (turns, r) = reduce(x);
     let (s, c) = sin_cos_reduced(r);
     let quotient = (if turns & 1 == 0 { s / c } else { -c / s }) as f32;
