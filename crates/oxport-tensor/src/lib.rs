@@ -31,6 +31,7 @@ mod number;
 mod pages;
 pub mod parallel;
 pub mod reduce;
+mod rest;
 pub mod rng;
 pub mod rows;
 mod scalar;

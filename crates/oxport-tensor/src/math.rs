@@ -1,8 +1,8 @@
 //! Elementary functions as generic functions, to be named in [`dispatch!`](crate::dispatch) bodies: `exp::<T>`.
 //!
-//! Those of `f32` in `single`, `arc`, `error`, `gamma` and `bessel` are branch-free, so that a loop over a row becomes vector code
-//! (the functions in `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place. float16 and
-//! bfloat16 go through `f32`. Of `f64` those in `double` are branch-free, and others the platform's; complex numbers use
+//! Those of `f32` in `single`, `arc`, `error`, `gamma` and `bessel` are branch-free, so that a loop over a row becomes
+//! vector code (the functions in `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place.
+//! float16 and bfloat16 go through `f32`. Of `f64` those in `double` are branch-free, and others the platform's; complex numbers use
 //! those of `complex`.
 //! Invariant: only operations that IEEE 754 rounds, fused multiply-adds among them, so every instruction set gives the
 //! same bits.
@@ -20,13 +20,10 @@ mod error;
 mod gamma;
 pub mod op;
 mod periodic;
-mod rest;
 mod single;
 pub mod special;
 #[cfg(test)]
 mod tests;
-
-pub use rest::Rest;
 
 /// Floats and complex numbers: what the elementary functions are defined on. Rounds once per function.
 pub trait Analytic: Number {

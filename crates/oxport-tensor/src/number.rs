@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::half_float::{bf16_from_f32, bf16_to_f32, f16_from_f32, f16_to_f32};
-use crate::math::Rest;
+use crate::rest::Rest;
 use crate::{Analytic, Element};
 
 /// What can be added and multiplied: bool (or, and), integers (wrapping), floats, complex numbers.

@@ -265,16 +265,29 @@ pub fn search_sorted(sorted: &Tensor, values: &Tensor, right: bool, out: &mut Te
             for (index, &v) in lines.output::<i64>(0).iter_mut().zip(lines.input::<T>(0)) {
                 let key = sort_key(v);
                 *index = match (&keys, right) {
-                    (Some(keys), true) => keys[row.clone()].partition_point(|&b| b <= key),
-                    (Some(keys), false) => keys[row.clone()].partition_point(|&b| b < key),
-                    (None, _) => boundaries[row.clone()].partition_point(|&b| match right {
-                        true => sort_key(b) <= key,
-                        false => sort_key(b) < key,
-                    }),
+                    (Some(keys), true) => count_before(&keys[row.clone()], |b| b <= key),
+                    (Some(keys), false) => count_before(&keys[row.clone()], |b| b < key),
+                    (None, true) => count_before(&boundaries[row.clone()], |b| sort_key(b) <= key),
+                    (None, false) => count_before(&boundaries[row.clone()], |b| sort_key(b) < key),
                 } as i64;
             }
         })
     })
+}
+
+/// `x.partition_point(is_before)` without branches, which drawn values would make a processor guess.
+#[inline(always)]
+fn count_before<T: Copy>(x: &[T], is_before: impl Fn(T) -> bool) -> usize {
+    let (mut base, mut size) = (0, x.len());
+    if size == 0 {
+        return 0;
+    }
+    while size > 1 {
+        let half = size / 2;
+        base += half & usize::from(is_before(x[base + half])).wrapping_neg();
+        size -= half;
+    }
+    base + usize::from(is_before(x[base]))
 }
 
 /// New int64 and value outputs for [`sort`] and [`topk`], for callers that have none: row-major, `length` along `dim`.

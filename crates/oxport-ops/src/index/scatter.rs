@@ -1,7 +1,8 @@
 //! Writing by indices: elements and rows of a copy replaced, added to, or reduced with others.
 //!
-//! Laws: everything happens in row-major order of the index, on one thread, so sums of floats are the same every time;
-//! of several writes to one place the last one stays. float16 and bfloat16 round once per addition.
+//! Laws: what happens to one place happens in row-major order of the index, whatever the number of threads, so sums of
+//! floats are the same every time; of several writes to one place the last one stays. float16 and bfloat16 round once
+//! per addition.
 
 use crate::index::select::check_sizes;
 use crate::support::meta::{MetaArgs, Metas, one, preserved_strides, wrap_dim};

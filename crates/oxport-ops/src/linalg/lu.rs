@@ -137,7 +137,7 @@ pub struct Lu<T> {
     pub info: i64,
 }
 
-/// Factorizes, column by column from the left. Some columns at a time are made, before what is behind them is changed by
+/// Factorizes, column by column from the left. Some columns at a time are made, before those behind them are changed by
 /// all of them, in their order.
 pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
     const PANEL: usize = 8;

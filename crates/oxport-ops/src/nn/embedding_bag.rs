@@ -192,24 +192,29 @@ fn bag(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 /// `out` becomes the sum of the rows, added one after the other.
 fn sum<T: Compute>(rows: &[i64], weight: &[T], out: &mut [T]) {
+    #[inline(always)]
+    fn row<T>(weight: &[T], i: i64, n: usize) -> &[T] {
+        &weight[i as usize * n..][..n]
+    }
     out.fill(T::zero());
-    let n = out.len();
-    let row = |i: i64| &weight[i as usize * n..][..n];
     vectorize(
         #[inline(always)]
         || {
+            let n = out.len();
             // A sum is loaded and stored once for four rows.
             let (fours, rest) = rows.as_chunks::<4>();
-            for &[a, b, c, d] in fours {
-                let (a, b, c, d) = (row(a), row(b), row(c), row(d));
-                for j in 0..n {
-                    out[j] = (((out[j] + a[j]) + b[j]) + c[j]) + d[j];
+            for four in fours {
+                let [a, b, c, d] = four.map(
+                    #[inline(always)]
+                    |i| row(weight, i, n),
+                );
+                for ((((sum, &a), &b), &c), &d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    *sum = (((*sum + a) + b) + c) + d;
                 }
             }
             for &i in rest {
-                let row = row(i);
-                for j in 0..n {
-                    out[j] += row[j];
+                for (sum, &x) in out.iter_mut().zip(row(weight, i, n)) {
+                    *sum += x;
                 }
             }
         },

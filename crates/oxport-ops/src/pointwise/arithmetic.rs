@@ -216,11 +216,14 @@ pub static OPS: &[OpDef] = &[
     bits(binary("aten::heaviside(Tensor self, Tensor values) -> Tensor", Real, heaviside))
         .doc("0 below 0, 1 above, `values` at 0; dtypes must be equal.")
         .samples(&["f32[2, 3], f32[3]", "i64[4], i64[4]"]),
-    binary(
-        "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-        ToAnalytic,
-        |a, o| computed!(analytic o[0].dtype(), |T| over2(a, o, #[inline(always)] |x: T, y: T| Sum::mul(x, math::exp2(y)))),
-    )
+    binary("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ToAnalytic, |a, o| {
+        computed!(analytic o[0].dtype(), |T| over2(
+            a,
+            o,
+            #[inline(always)]
+            |x: T, y: T| Sum::mul(x, math::exp2(y))
+        ))
+    })
     .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
 

@@ -13,8 +13,8 @@ use crate::support::promote::Promotion;
 use oxport_ir::{Class, Fake, OpDef, Result, ensure};
 use oxport_tensor::{DType, Float, Number as Sum, Real as Ordered, TensorMut, bf16, f16, math};
 
-/// A function of floats and complex numbers by its name in [`oxport_tensor::math`]. By a closure that is always inlined:
-/// a function that is given by its name is called, where it is long, and has no vectors.
+/// A function of floats and complex numbers by its name in [`oxport_tensor::math`]. By a closure that is always
+/// inlined: a function that is given by its name is called, where it is long, and has no vectors.
 macro_rules! analytic {
     ($f:ident) => {
         |a, o| {

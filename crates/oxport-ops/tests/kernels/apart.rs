@@ -113,7 +113,8 @@ fn losses() {
     }
 }
 
-/// Matrices of more columns than are made at once, with pivots from below, and more right sides than are solved at once.
+/// Matrices of more columns than are made at once, with pivots from below, and more right sides than are solved
+/// together.
 #[test]
 fn factors_multiply_to_the_matrix() {
     let n = 21i64;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::same_dtype;
 use crate::layout::broadcast_sizes;
-use crate::{DType, Error, Layout, Result, Tensor, TensorMut, memory};
+use crate::{DType, Error, Layout, Result, Tensor, TensorMut};
 
 /// Elements that are read at once.
 const WORD: usize = u64::BITS as usize;
@@ -17,7 +17,9 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let mask = Mask::new(x, x.sizes())?;
     let (truth, rank) = (mask.bytes(), x.rank());
     let count = count(truth);
-    let mut coordinates = memory::filled(0i64, count.saturating_mul(rank))?;
+    // Made of zeros, and written once.
+    let mut out = TensorMut::empty(DType::I64, Layout::contiguous(&[rank as i64, count as i64])?)?;
+    let coordinates = out.as_mut_slice::<i64>().unwrap_or_default();
     if count > 0 && rank > 0 {
         let mut columns: SmallVec<[&mut [i64]; 6]> = coordinates.chunks_exact_mut(count).collect();
         let (&row_len, outer) = x.sizes().split_last().unwrap_or((&1, &[]));
@@ -42,7 +44,7 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
             }
         }
     }
-    Tensor::from_vec(&[rank as i64, count as i64], coordinates)?.view(|l| l.transpose(0, 1))
+    out.freeze().view(|l| l.transpose(0, 1))
 }
 
 /// The elements of `x` where `mask` is true, both broadcast to common sizes, row-major, as one dimension.

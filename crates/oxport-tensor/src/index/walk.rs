@@ -236,8 +236,13 @@ impl<'a> Walk<'a> {
             Named::Source => (row.from, last.from),
             Named::Target => (row.to, last.to),
         };
-        for (j, offset) in table.iter_mut().enumerate() {
-            *offset = base + (done + j) as isize * step;
+        let mut next = base + done as isize * step;
+        match step {
+            0 => table.fill(next),
+            _ => table.iter_mut().for_each(|offset| {
+                *offset = next;
+                next += step;
+            }),
         }
         for ((names, &at), &step) in self.names.iter().zip(&row.at).zip(&last.at) {
             // SAFETY: the names' strides are those of the index tensor over the dimensions of this walk.

@@ -11,8 +11,8 @@ const HALF_PI: f32 = std::f32::consts::FRAC_PI_2;
 /// What [`HALF_PI`] lacks.
 const HALF_PI_LOW: f32 = -4.371_139e-8;
 
-/// Two numbers whose sum is, for arguments beyond 1/2, the inverse sine of `√((1 − |x|)/2)`, which is half of what `|x|`
-/// lacks of a quarter turn; for others that of `|x|`. The second is less than a twentieth of the first.
+/// Two numbers whose sum is, for arguments beyond 1/2, the inverse sine of `√((1 − |x|)/2)`, which is half of what
+/// `|x|` lacks of a quarter turn; for others that of `|x|`. The second is less than a twentieth of the first.
 #[inline(always)]
 fn asin_or_half(x: f32) -> (bool, f32, f32) {
     let a = x.abs();

@@ -1,9 +1,10 @@
 //! The elementary functions as types, for the loops: [`map`](crate::map) and [`zip`](crate::zip) always inline these,
 //! however long they are, so they become vector code. Short ones can as well be given as functions.
 
-use super::{Activation, Analytic, RealFunctions, Rest};
+use super::{Activation, Analytic, RealFunctions};
 use crate::Complex;
 use crate::loops::{Binary, Unary};
+use crate::rest::Rest;
 
 macro_rules! unary { ($trait:ident, $bound:ident; $($Name:ident $name:ident)*) => { $(
     #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), ")")]
