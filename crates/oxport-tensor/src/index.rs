@@ -54,7 +54,10 @@ pub fn index(x: &Tensor, indices: &[Option<Tensor>], out: &mut TensorMut) -> Res
 /// `out[indices] = values`, where `values` broadcast to the sizes that [`index`] would give.
 pub fn put(out: &mut TensorMut, indices: &[Option<Tensor>], values: &Tensor) -> Result<()> {
     same_dtype(out.dtype(), values.dtype())?;
-    put_by(out, indices, values, |walk| Ok(walk.copy()))
+    put_by(out, indices, values, |walk| {
+        walk.copy();
+        Ok(())
+    })
 }
 
 /// `out[i] = f(out[i], value)` for every named position, one after the other: `index_put` with `accumulate` has
@@ -94,7 +97,10 @@ pub fn gather(x: &Tensor, dim: i64, index: &Tensor, out: &mut TensorMut) -> Resu
 /// `out.scatter_(dim, index, src)`: element `i` of `src` is written to `index[i]` along `dim`.
 pub fn scatter(out: &mut TensorMut, dim: i64, index: &Tensor, src: &Tensor) -> Result<()> {
     same_dtype(out.dtype(), src.dtype())?;
-    scatter_by(out, dim, index, src, |walk| Ok(walk.copy()))
+    scatter_by(out, dim, index, src, |walk| {
+        walk.copy();
+        Ok(())
+    })
 }
 
 /// `out[…] = f(out[…], src[i])`, one after the other: addition for `scatter_add`, products and extremes for the rest.
@@ -133,7 +139,10 @@ fn scatter_by(
 
 /// `out.index_copy_(dim, index, src)`: slab `i` of `src` along `dim` is written to slab `index[i]` of `out`.
 pub fn copy_slabs(out: &mut TensorMut, dim: i64, index: &Tensor, src: &Tensor) -> Result<()> {
-    slabs_by(out, dim, index, src, |walk| Ok(walk.copy()))
+    slabs_by(out, dim, index, src, |walk| {
+        walk.copy();
+        Ok(())
+    })
 }
 
 /// `out.index_add_`-like: slab `i` of `src` along `dim` meets slab `index[i]` of `out` by `f`, one after the other.

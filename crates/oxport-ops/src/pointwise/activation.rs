@@ -3,7 +3,7 @@
 //! Laws: only floats, except for the rectifiers that are clamps; 16-bit floats compute in `f32` and round once; NaN
 //! comes out as NaN.
 
-use crate::pointwise::unary::real;
+use crate::pointwise::unary::{analytic, real};
 use crate::support::class::Rule::*;
 use crate::support::class::computed;
 use crate::support::class::{C32, C64, Fill, RealArgs, bits, input, map1, map2, over, real1, require, unary};
@@ -33,17 +33,7 @@ pub static OPS: &[OpDef] = &[
         .doc("`x · Φ(x)`, with the error function or, by `approximate=\"tanh\"`, nearly.")
         .samples(&["f32[2, 3]", "f32[3], approximate=\"tanh\"", "bf16[5]", "!i64[4]"]),
     unary("aten::silu(Tensor self) -> Tensor", FloatOrComplex, silu).doc("`x · sigmoid(x)`.").decomp(silu_parts),
-    unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, |a, o| {
-        computed!(analytic o[0].dtype(), |T| {
-            over::<T>(
-                a,
-                o,
-                #[inline(always)]
-                |x| math::sigmoid::<T>(x),
-            )
-        })
-    })
-    .doc("The logistic function."),
+    unary("aten::sigmoid(Tensor self) -> Tensor", ToAnalytic, analytic!(sigmoid)).doc("The logistic function."),
     unary("aten::mish(Tensor self) -> Tensor", Float, mish).doc("`x · tanh(softplus(x))`."),
     unary("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", Float, elu)
         .doc("`scale · x`, below 0 `scale · alpha · (exp(input_scale · x) − 1)`."),

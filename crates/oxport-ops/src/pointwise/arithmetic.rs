@@ -311,7 +311,7 @@ macro_rules! division {
     };
 }
 division!(floor_divide, floor_div, math::op::FloorDiv);
-division!(trunc_quotient, trunc_div, |x, y| Ordered::trunc_div(x, y));
+division!(trunc_quotient, trunc_div, Ordered::trunc_div);
 division!(remainder, remainder, math::op::Remainder);
 division!(fmod, fmod, math::op::Fmod);
 

@@ -45,7 +45,7 @@ macro_rules! real {
         }
     };
 }
-pub(crate) use real;
+pub(crate) use {analytic, real};
 
 /// As `analytic`, of a function that has a short form for runs of near arguments.
 macro_rules! periodic {

@@ -107,7 +107,7 @@ impl Mask {
 
 fn count(truth: &[u8]) -> usize {
     // Sums of few bytes fit a byte, which makes the loop wide.
-    let sum = |part: &[u8]| part.chunks(128).map(|c| usize::from(c.iter().fold(0u8, |n, &t| n + t))).sum::<usize>();
+    let sum = |part: &[u8]| part.chunks(128).map(|c| usize::from(c.iter().sum::<u8>())).sum::<usize>();
     truth.chunks(4096).map(sum).sum()
 }
 
