@@ -362,8 +362,11 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut], loss: Loss) -> Result<()>
     let (x, y, weight) = (spread(x)?, spread(y)?, weight.map(spread).transpose()?);
     computed!(dtype, |T| {
         let (x, y, w) = (Dense::<T>::of(&x)?, Dense::<T>::of(&y)?, Dense::<T>::maybe(weight.as_ref())?);
-        let is_valid = loss != Loss::CrossEntropy || in_unit(&x);
-        ensure!(is_valid, "{}: inputs must be between 0 and 1", args.name());
+        if loss == Loss::CrossEntropy {
+            for (values, name) in [(&x, "input"), (&y, "target")] {
+                ensure!(in_unit(values), "{}: all elements of {name} should be between 0 and 1", args.name());
+            }
+        }
         by_formula(args, loss, Pairs { x: &x, y: &y, weight: w.as_deref() }, (reduction, &mut outs[0]))
     })
 }
@@ -371,7 +374,7 @@ fn loss(args: &Args<'_, Real>, outs: &mut [TensorMut], loss: Loss) -> Result<()>
 fn in_unit<T: Compute>(x: &[T]) -> bool {
     vectorize(
         #[inline(always)]
-        || !x.iter().fold(false, |outside, &x| outside | (x < T::zero()) | (x > T::one())),
+        || x.iter().fold(true, |all, &x| all & (x >= T::zero()) & (x <= T::one())),
     )
 }
 

@@ -43,6 +43,17 @@ mod bins {
     }
 }
 
+mod losses {
+    #[test]
+    fn cross_entropy_is_of_probabilities() {
+        crate::trial::check(&[
+            ("binary_cross_entropy", "f32[0], f32[1]", "f32[] 100"),
+            ("binary_cross_entropy", "f32[0.5, nan], f32[1, 0]", "error"),
+            ("binary_cross_entropy", "f32[0.5], f32[2]", "error"),
+        ]);
+    }
+}
+
 mod choose {
     #[test]
     fn counts_and_lists_choices() {
