@@ -2,8 +2,8 @@
 //!
 //! Those of `f32` in `single`, `arc`, `error`, `gamma` and `bessel` are branch-free, so that a loop over a row becomes
 //! vector code (the functions in `periodic` have two forms, see [`op::Sin`]); all are within 2 units in the last place.
-//! float16 and bfloat16 go through `f32`. Of `f64` those in `double` are branch-free, and others the platform's; complex numbers use
-//! those of `complex`.
+//! float16 and bfloat16 go through `f32`. Of `f64` those in `double` are branch-free, others the platform's; complex
+//! numbers use those of `complex`.
 //! Invariant: only operations that IEEE 754 rounds, fused multiply-adds among them, so every instruction set gives the
 //! same bits.
 
