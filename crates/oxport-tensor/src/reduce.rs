@@ -20,7 +20,7 @@ mod order;
 
 use geometry::Geometry;
 pub use named::{all, amax, amin, any, argmax, argmin, mean, prod, sum, var};
-use order::{AcrossRow, AcrossRows, AlongBlock, CombineRows, RowTree, Tree, lanes};
+use order::{AcrossRows, AlongBlock, CombineRows, RowTree, Tree, lanes};
 
 const LANES: usize = 32;
 const BLOCK: usize = 1024;
@@ -302,24 +302,24 @@ where
             let mut acc = tree.row(lanes * width, self.steps.init);
             let mut index = first;
             self.geometry.runs(first, end, |offset, stride, count| {
-                let (x, from, context) = (self.x.at(base + offset).cast_const(), index - first, &space.context[..]);
-                let (acc, steps) = (&mut acc[..], &self.steps);
+                let x = self.x.at(base + offset).cast_const();
+                // Folds rows of elements of consecutive outputs, which are neighbors.
+                let mut fold = |x: *const T, stride: isize, count: usize, index: usize| {
+                    let (acc, context, from) = (&mut acc[..], &space.context[..], index - first);
+                    simd::run(AcrossRows { x, stride, count, acc, context, from, index, lanes, steps: &self.steps });
+                };
                 if inner.x == 1 {
-                    // These elements of consecutive outputs are contiguous and valid.
-                    simd::run(AcrossRows { x, stride, count, acc, context, from, index, lanes, steps });
-                    index += count;
-                    return;
+                    fold(x, stride, count, index);
+                } else {
+                    for i in 0..count {
+                        space.packed.clear();
+                        // SAFETY: these are elements of consecutive outputs.
+                        let read = |j: usize| unsafe { *x.wrapping_offset(stride * i as isize + inner.x * j as isize) };
+                        space.packed.extend((0..width).map(read));
+                        fold(space.packed.as_ptr(), 0, 1, index + i);
+                    }
                 }
-                for i in 0..count as isize {
-                    space.packed.clear();
-                    // SAFETY: these are elements of consecutive outputs.
-                    let read = |j: usize| unsafe { *x.wrapping_offset(stride * i + inner.x * j as isize) };
-                    space.packed.extend((0..width).map(read));
-                    let lane = (index - first) % lanes * width;
-                    let acc = &mut acc[lane..lane + width];
-                    simd::run(AcrossRow { x: &space.packed, acc, context, index, steps });
-                    index += 1;
-                }
+                index += count;
             });
             let mut half = lanes / 2;
             while half > 0 {

@@ -229,7 +229,7 @@ impl Place<'_> {
             _ if self.index().numel() == 0 => {}
             Place::Element(dim, index) => index::scatter(out, dim, index, source)?,
             Place::Slab(dim, index) => {
-                let slabs = source.reshape(&self.slabs(out)?)?;
+                let slabs = source.reshape(&self.source_sizes(out)?)?;
                 index::copy_slabs(out, dim, index, &slabs)?
             }
         })
@@ -241,7 +241,7 @@ impl Place<'_> {
             _ if self.index().numel() == 0 => {}
             Place::Element(dim, index) => index::scatter_with(out, dim, index, source, f)?,
             Place::Slab(dim, index) => {
-                let slabs = source.reshape(&self.slabs(out)?)?;
+                let slabs = source.reshape(&self.source_sizes(out)?)?;
                 index::update_slabs(out, dim, index, &slabs, f)?
             }
         })
@@ -249,7 +249,7 @@ impl Place<'_> {
 
     /// The sizes of a source: those of the index, or of so many slabs. A source without dimensions, or of one element
     /// for a tensor without, is a slab.
-    fn slabs(&self, out: &TensorMut) -> Result<Vec<i64>> {
+    fn source_sizes(&self, out: &TensorMut) -> Result<Vec<i64>> {
         let (Place::Element(dim, index) | Place::Slab(dim, index)) = *self;
         if matches!(self, Place::Element(..)) {
             return Ok(index.sizes().to_vec());
@@ -263,7 +263,7 @@ impl Place<'_> {
 
     /// One number at every place of a source.
     fn repeated(&self, value: &Tensor, out: &TensorMut) -> Result<Tensor> {
-        let sizes = self.slabs(out)?;
+        let sizes = self.source_sizes(out)?;
         Ok(value.view(|l| l.expand(&sizes))?)
     }
 

@@ -195,7 +195,7 @@ fn distances<T: Compute>(row: &[T], others: Others<'_, T>, p: f64, out: &mut [T]
     );
 }
 
-/// Folds the differences between a row and each of the others, which is made of its `finish`ed fold.
+/// The distances of a row to others: the differences are folded, and what comes of it is finished.
 #[inline(always)]
 fn fold_distances<T: Compute>(
     row: &[T],

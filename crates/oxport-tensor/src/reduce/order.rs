@@ -123,6 +123,7 @@ where
 /// Input rows over several outputs, `stride` apart: element `j` of row `i` is folded into lane `(from + i) % lanes` of
 /// output `j`.
 pub(super) struct AcrossRows<'a, T, A, C, F, G, H> {
+    /// The first row; each has a valid element for every context.
     pub(super) x: *const T,
     pub(super) stride: isize,
     pub(super) count: usize,
@@ -150,38 +151,12 @@ where
         let width = self.context.len();
         for i in 0..self.count {
             let x = self.x.wrapping_offset(self.stride * i as isize);
-            // SAFETY: whoever makes this kernel names rows of elements that are neighbors and valid.
+            // SAFETY: whoever makes this kernel names rows that are so.
             let x = unsafe { std::slice::from_raw_parts(x, width) };
             let lane = ((self.from + i) & (self.lanes - 1)) * width;
             for ((a, &x), &c) in self.acc[lane..lane + width].iter_mut().zip(x).zip(self.context) {
                 *a = (self.steps.fold)(*a, x, c, self.index + i);
             }
-        }
-    }
-}
-
-/// One input row over several outputs: element `j` is folded into `acc[j]`.
-pub(super) struct AcrossRow<'a, T, A, C, F, G, H> {
-    pub(super) x: &'a [T],
-    pub(super) acc: &'a mut [A],
-    pub(super) context: &'a [C],
-    pub(super) index: usize,
-    pub(super) steps: &'a Steps<A, F, G, H>,
-}
-
-impl<T, A, C, F, G, H> Kernel for AcrossRow<'_, T, A, C, F, G, H>
-where
-    T: Element,
-    A: Copy,
-    C: Copy,
-    F: Fn(A, T, C, usize) -> A,
-{
-    type Output = ();
-    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
-    #[inline(always)]
-    fn run(self) {
-        for ((a, &x), &c) in self.acc.iter_mut().zip(self.x).zip(self.context) {
-            *a = (self.steps.fold)(*a, x, c, self.index);
         }
     }
 }
