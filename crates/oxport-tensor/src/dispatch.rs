@@ -12,6 +12,7 @@
 /// | `all` | every dtype |
 /// | `plain` | every dtype that can be computed with: all but float8 and complex32 |
 /// | `float` | f16 bf16 f32 f64 |
+/// | `half` | f16 bf16 |
 /// | `wide_float` | f32 f64 |
 /// | `int` | all integers, signed and unsigned |
 /// | `int_or_bool` | integers and bool |
@@ -49,6 +50,9 @@ macro_rules! dispatch {
     };
     (float $dtype:expr, |$T:ident| $body:expr) => {
         $crate::dispatch!(@ "floats", $dtype, [F16 BF16 F32 F64], $T, $body)
+    };
+    (half $dtype:expr, |$T:ident| $body:expr) => {
+        $crate::dispatch!(@ "float16, bfloat16", $dtype, [F16 BF16], $T, $body)
     };
     (wide_float $dtype:expr, |$T:ident| $body:expr) => {
         $crate::dispatch!(@ "float32, float64", $dtype, [F32 F64], $T, $body)

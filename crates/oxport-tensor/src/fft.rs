@@ -39,8 +39,8 @@ pub fn c2c(x: &Tensor, dims: &[i64], direction: Direction, scale: f64, out: &mut
     out.fill_contiguous(|out| {
         crate::copy(&x, out)?;
         match out.dtype() {
-            DType::C64 => along::<f32>(out, &dims, direction, scale),
-            DType::C128 => along::<f64>(out, &dims, direction, scale),
+            DType::C64 => along::<f32>(out, &dims, direction).and_then(|()| times::<f32>(out, scale)),
+            DType::C128 => along::<f64>(out, &dims, direction).and_then(|()| times::<f64>(out, scale)),
             dtype => Err(Error::unsupported_dtype(dtype, "complex64, complex128")),
         }
     })
@@ -64,12 +64,12 @@ pub fn r2c(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<
     let x = x.contiguous()?;
     out.fill_contiguous(|out| match (x.dtype(), out.dtype()) {
         (DType::F32, DType::C64) => {
-            real_lines::<f32>(&x, out, last)?;
-            along::<f32>(out, rest, Direction::Forward, scale)
+            real_lines::<f32>(&x, out, last, scale)?;
+            along::<f32>(out, rest, Direction::Forward)
         }
         (DType::F64, DType::C128) => {
-            real_lines::<f64>(&x, out, last)?;
-            along::<f64>(out, rest, Direction::Forward, scale)
+            real_lines::<f64>(&x, out, last, scale)?;
+            along::<f64>(out, rest, Direction::Forward)
         }
         (from, to) => Err(Error::unsupported(format!("a real transform of {from} into {to}"))),
     })
@@ -91,18 +91,22 @@ pub fn c2r(x: &Tensor, dims: &[i64], scale: f64, out: &mut TensorMut) -> Result<
     if out.numel() == 0 {
         return Ok(());
     }
-    let mut half = TensorMut::empty(x.dtype(), Layout::contiguous(x.sizes())?)?;
-    crate::copy(x, &mut half)?;
-    match (x.dtype(), out.dtype()) {
-        (DType::C64, DType::F32) => along::<f32>(&mut half, rest, Direction::Inverse, scale)?,
-        (DType::C128, DType::F64) => along::<f64>(&mut half, rest, Direction::Inverse, scale)?,
+    let single = match (x.dtype(), out.dtype()) {
+        (DType::C64, DType::F32) => true,
+        (DType::C128, DType::F64) => false,
         (from, to) => return Err(Error::unsupported(format!("a real inverse transform of {from} into {to}"))),
-    }
-    let half = half.freeze();
-    out.fill_contiguous(|out| match out.dtype() {
-        DType::F32 => hermitian_lines::<f32>(&half, out, last),
-        _ => hermitian_lines::<f64>(&half, out, last),
-    })
+    };
+    let half = if rest.is_empty() {
+        x.contiguous()?
+    } else {
+        let mut half = TensorMut::empty(x.dtype(), Layout::contiguous(x.sizes())?)?;
+        crate::copy(x, &mut half)?;
+        let along = if single { along::<f32> } else { along::<f64> };
+        along(&mut half, rest, Direction::Inverse)?;
+        half.freeze()
+    };
+    let lines = if single { hermitian_lines::<f32> } else { hermitian_lines::<f64> };
+    out.fill_contiguous(|out| lines(&half, out, last, scale))
 }
 
 /// The real types of transforms.
@@ -128,8 +132,8 @@ impl Lines {
 /// Numbers of a task at least.
 const TASK: usize = 1 << 13;
 
-/// Transforms a contiguous complex tensor in place along some dimensions, and scales it.
-fn along<T: Real>(out: &mut TensorMut, dims: &[usize], direction: Direction, scale: f64) -> Result<()>
+/// Transforms a contiguous complex tensor in place along some dimensions.
+fn along<T: Real>(out: &mut TensorMut, dims: &[usize], direction: Direction) -> Result<()>
 where
     Complex<T>: Element + Plain,
 {
@@ -172,15 +176,23 @@ where
             }
         });
     }
-    if scale != 1.0 {
+    Ok(())
+}
+
+/// Scales a contiguous complex tensor.
+fn times<T: Real>(out: &mut TensorMut, scale: f64) -> Result<()>
+where
+    Complex<T>: Element + Plain,
+{
+    if let (true, Some(data)) = (scale != 1.0, out.as_mut_slice::<Complex<T>>()) {
         let scale: T = crate::cast(scale);
         for_chunks(data, TASK, 1, |_, x| x.iter_mut().for_each(|x| *x = x.scale(scale)));
     }
     Ok(())
 }
 
-/// Transforms the real lines of `x` along `dim` into the complex lines of `out`, whole or one-sided.
-fn real_lines<T: Real>(x: &Tensor, out: &mut TensorMut, dim: usize) -> Result<()>
+/// Transforms the real lines of `x`, times `scale`, along `dim` into the complex lines of `out`, whole or one-sided.
+fn real_lines<T: Real>(x: &Tensor, out: &mut TensorMut, dim: usize, scale: f64) -> Result<()>
 where
     Complex<T>: Element + Plain,
 {
@@ -191,55 +203,32 @@ where
     if x.is_empty() || y.is_empty() {
         return Ok(());
     }
-    let (n, inner) = (from.n, from.inner);
-    // Even lengths are transformed as half as many complex numbers; the twiddle factors take them apart again.
-    let half = if n % 2 == 0 { n / 2 } else { 0 };
-    let plan = T::plan(if half > 0 { half } else { n }, Direction::Forward)?;
-    let turn = |k: usize| {
-        let angle = -2.0 * std::f64::consts::PI * k as f64 / n as f64;
-        Complex::new(crate::cast::<f64, T>(angle.cos()), crate::cast::<f64, T>(angle.sin()))
-    };
-    let turns: Vec<Complex<T>> = if half > 0 { (0..=half).map(turn).collect() } else { Vec::new() };
-    let two = T::one() + T::one();
-    let block = |b: usize, y: &mut [Complex<T>]| {
+    let (n, inner, kept) = (from.n, from.inner, from.n / 2 + 1);
+    let (plan, scale) = (T::to_half(n)?, crate::cast::<f64, T>(scale));
+    for_chunks(y, to.n * inner, TASK.div_ceil(n * inner), |b, y| {
         let x = &x[b * n * inner..][..n * inner];
-        let count = plan.scratch();
-        let mut line = Scratch::take::<Complex<T>>(n);
-        let mut scratch = Scratch::take::<Complex<T>>(count);
+        let (mut line, mut half) = (Scratch::take::<T>(n), Scratch::take::<Complex<T>>(kept));
+        let mut scratch = Scratch::take::<Complex<T>>(plan.scratch());
+        let (line, half) = (line.slice::<T>(n), half.slice::<Complex<T>>(kept));
         for i in 0..inner {
-            let line = line.slice::<Complex<T>>(if half > 0 { half } else { n });
-            let at = |j: usize| x[j * inner + i];
-            if half > 0 {
-                line.iter_mut().enumerate().for_each(|(j, v)| *v = Complex::new(at(2 * j), at(2 * j + 1)));
-            } else {
-                line.iter_mut().enumerate().for_each(|(j, v)| *v = Complex::new(at(j), T::zero()));
-            }
-            plan.run(line, scratch.slice(count));
-            for k in 0..to.n.min(n / 2 + 1) {
-                y[k * inner + i] = if half > 0 {
-                    let (a, b) = (line[k % half], line[(half - k) % half].conj());
-                    let (even, odd) = ((a + b).unscale(two), (a - b).unscale(two));
-                    even + turns[k] * Complex::new(odd.im, -odd.re)
-                } else {
-                    line[k]
-                };
-            }
+            line.iter_mut().zip(x[i..].iter().step_by(inner)).for_each(|(line, &x)| *line = x * scale);
+            plan.run(line, half, scratch.slice(plan.scratch()));
             // These are their own mirrors: nothing imaginary is left of rounding, not even a sign.
-            y[i].im = T::zero();
-            if half > 0 {
-                y[half * inner + i].im = T::zero();
+            half[0].im = T::zero();
+            if n % 2 == 0 {
+                half[n / 2].im = T::zero();
             }
-            for k in n / 2 + 1..to.n {
-                y[k * inner + i] = y[(n - k) * inner + i].conj();
+            y[i..].iter_mut().step_by(inner).zip(&*half).for_each(|(y, &v)| *y = v);
+            for k in kept..to.n {
+                y[k * inner + i] = half[n - k].conj();
             }
         }
-    };
-    for_chunks(y, to.n * inner, TASK.div_ceil(n * inner), block);
+    });
     Ok(())
 }
 
-/// Transforms the one-sided lines of `x` along `dim` into the real lines of `out`.
-fn hermitian_lines<T: Real>(x: &Tensor, out: &mut TensorMut, dim: usize) -> Result<()>
+/// Transforms the one-sided lines of `x` along `dim` into the real lines of `out`, and scales them.
+fn hermitian_lines<T: Real>(x: &Tensor, out: &mut TensorMut, dim: usize, scale: f64) -> Result<()>
 where
     Complex<T>: Element + Plain,
 {
@@ -250,27 +239,22 @@ where
         return Ok(());
     }
     let (n, inner) = (to.n, to.inner);
-    let plan = T::plan(n, Direction::Inverse)?;
-    let block = |b: usize, y: &mut [T]| {
+    let (plan, scale) = (T::from_half(n)?, crate::cast::<f64, T>(scale));
+    for_chunks(y, n * inner, TASK.div_ceil(n * inner), |b, y| {
         let x = &x[b * from.n * inner..][..from.n * inner];
-        let count = plan.scratch();
-        let mut line = Scratch::take::<Complex<T>>(n);
-        let mut scratch = Scratch::take::<Complex<T>>(count);
+        let (mut line, mut half) = (Scratch::take::<T>(n), Scratch::take::<Complex<T>>(from.n));
+        let mut scratch = Scratch::take::<Complex<T>>(plan.scratch());
+        let (line, half) = (line.slice::<T>(n), half.slice::<Complex<T>>(from.n));
         for i in 0..inner {
-            let line = line.slice::<Complex<T>>(n);
-            for k in 0..from.n {
-                let v = x[k * inner + i];
-                let is_own_mirror = k == 0 || 2 * k == n;
-                line[k] = if is_own_mirror { Complex::new(v.re, T::zero()) } else { v };
-                if !is_own_mirror {
-                    line[n - k] = v.conj();
-                }
+            half.iter_mut().zip(x[i..].iter().step_by(inner)).for_each(|(half, &x)| *half = x);
+            half[0].im = T::zero();
+            if n % 2 == 0 {
+                half[n / 2].im = T::zero();
             }
-            plan.run(line, scratch.slice(count));
-            line.iter().enumerate().for_each(|(j, v)| y[j * inner + i] = v.re);
+            plan.run(half, line, scratch.slice(plan.scratch()));
+            y[i..].iter_mut().step_by(inner).zip(&*line).for_each(|(y, &v)| *y = v * scale);
         }
-    };
-    for_chunks(y, n * inner, TASK.div_ceil(n * inner), block);
+    });
     Ok(())
 }
 

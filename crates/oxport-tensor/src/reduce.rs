@@ -20,7 +20,7 @@ mod order;
 
 use geometry::Geometry;
 pub use named::{all, amax, amin, any, argmax, argmin, mean, prod, sum, var};
-use order::{AcrossRows, AlongBlock, CombineRows, RowTree, Tree, lanes};
+use order::{AcrossRows, AcrossTiles, AlongBlock, CombineRows, RowTree, TILE, Tree, lanes};
 
 const LANES: usize = 32;
 const BLOCK: usize = 1024;
@@ -237,11 +237,19 @@ where
     /// # Safety
     /// As for [`run`](Job::run).
     unsafe fn part(&self, first: usize, width: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
-        match self.rows {
+        space.result.clear();
+        if !self.rows {
             // SAFETY: passed on.
-            true => unsafe { self.across(first, width, range, space) },
+            return unsafe { self.along(first, range, space) };
+        }
+        let tiles = if self.geometry.is_near(size_of::<T>()) { width / TILE * TILE } else { 0 };
+        if tiles > 0 {
             // SAFETY: passed on.
-            false => unsafe { self.along(first, range, space) },
+            unsafe { self.across_tiles(first, tiles, range.clone(), space) }
+        }
+        if tiles < width {
+            // SAFETY: passed on.
+            unsafe { self.across(first + tiles, width - tiles, range, space) }
         }
     }
 
@@ -277,7 +285,6 @@ where
             let a = simd::run(AlongBlock { x, first, context, steps: &self.steps });
             tree.push(a, &self.steps.combine);
         }
-        space.result.clear();
         space.result.push(tree.finish(&self.steps.combine).unwrap_or(self.steps.init));
     }
 
@@ -290,11 +297,10 @@ where
         range: std::ops::Range<usize>,
         space: &mut Workspace<T, C, A>,
     ) {
-        let (base, _, context) = self.geometry.output(output);
+        let base = self.geometry.output(output).0;
         let inner = *self.geometry.kept.last().expect("law: rows of outputs run along a kept dimension");
-        space.context.clear();
-        // SAFETY: the contexts of these outputs are elements of their tensor.
-        space.context.extend((0..width).map(|j| unsafe { *self.context.at(context + inner.context * j as isize) }));
+        // SAFETY: passed on.
+        unsafe { self.contexts(output, width, space) };
         let mut tree = RowTree::default();
         for first in range.clone().step_by(BLOCK) {
             let end = range.end.min(first + BLOCK);
@@ -331,7 +337,46 @@ where
             acc.truncate(width);
             tree.push(acc, &self.steps);
         }
-        space.result = tree.finish(&self.steps, width);
+        space.result.append(&mut tree.finish(&self.steps, width));
+    }
+
+    /// As [`across`](Job::across), for whole tiles of neighboring outputs whose rows are evenly spaced.
+    ///
+    /// # Safety
+    /// As for [`run`](Job::run).
+    unsafe fn across_tiles(
+        &self,
+        output: usize,
+        width: usize,
+        range: std::ops::Range<usize>,
+        space: &mut Workspace<T, C, A>,
+    ) {
+        let base = self.geometry.output(output).0;
+        // SAFETY: passed on.
+        unsafe { self.contexts(output, width, space) };
+        let (mut tree, context) = (RowTree::default(), &space.context[..]);
+        for first in range.clone().step_by(BLOCK) {
+            let end = range.end.min(first + BLOCK);
+            let mut row = tree.row(width, self.steps.init);
+            self.geometry.runs(first, end, |offset, stride, count| {
+                let (x, out) = (self.x.at(base + offset).cast_const(), &mut row[..]);
+                simd::run(AcrossTiles { x, stride, count, out, context, index: first, steps: &self.steps });
+            });
+            tree.push(row, &self.steps);
+        }
+        space.result.append(&mut tree.finish(&self.steps, width));
+    }
+
+    /// The contexts of neighboring outputs, into `space.context`.
+    ///
+    /// # Safety
+    /// As for [`run`](Job::run).
+    unsafe fn contexts(&self, output: usize, width: usize, space: &mut Workspace<T, C, A>) {
+        let (_, _, context) = self.geometry.output(output);
+        let inner = self.geometry.kept.last().expect("law: rows of outputs run along a kept dimension");
+        space.context.clear();
+        // SAFETY: the contexts of these outputs are elements of their tensor.
+        space.context.extend((0..width).map(|j| unsafe { *self.context.at(context + inner.context * j as isize) }));
     }
 }
 

@@ -5,7 +5,8 @@
 
 use crate::linalg::check::check;
 use crate::linalg::matrices::{
-    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat, with,
+    Field, Mat, batch_of, block, columnwise, common, each, field, keep, lead, matrices, square, store, store_flat,
+    take_product, with,
 };
 use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
@@ -13,6 +14,7 @@ use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
+use std::ops::Range;
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -52,13 +54,38 @@ pub static OPS: &[OpDef] = &[
 ];
 
 /// The lower triangle whose product with its adjoint is `a`, from `a`'s lower triangle; and where that failed, from 1.
+/// Some columns are made, before all behind them are changed by a product.
 pub fn factor<T: Field>(a: &Mat<T>) -> (Mat<T>, i64) {
+    const BLOCK: usize = 64;
     let n = a.rows;
     let mut l = Mat::by(n, n, |i, j| if i >= j { a[(i, j)] } else { T::zero() });
-    for j in 0..n {
+    for first in (0..n).step_by(BLOCK) {
+        let end = n.min(first + BLOCK);
+        if let Some(failed) = factor_columns(&mut l, first..end) {
+            return (l, failed as i64 + 1);
+        }
+        let (left, right) = l.data.split_at_mut(end * n);
+        let turned = Mat::by(end - first, n - end, |j, i| left[(first + j) * n + end + i].bar());
+        // Below the diagonal, a few columns at a time; what is above it in these is none of a triangle.
+        for (b, columns) in right.chunks_mut(BLOCK * n).enumerate() {
+            let (from, count) = (end + b * BLOCK, columns.len() / n);
+            let (below, turned) = (block(&left[first * n + from..], n), &turned.data[b * BLOCK * (end - first)..]);
+            let turned = block(turned, end - first);
+            take_product([n - from, count, end - first], below, turned, &mut columns[from..], n);
+            for (j, column) in columns.chunks_exact_mut(n).enumerate() {
+                column[from..from + j].fill(T::zero());
+            }
+        }
+    }
+    (l, 0)
+}
+
+/// Makes some columns, one after the other; gives the one whose pivot is not positive.
+fn factor_columns<T: Field>(l: &mut Mat<T>, own: Range<usize>) -> Option<usize> {
+    for j in own.clone() {
         let pivot = l[(j, j)].re();
         if !(pivot > 0.0) {
-            return (l, j as i64 + 1);
+            return Some(j);
         }
         let root = pivot.sqrt();
         let (column, others) = l.split(j);
@@ -67,7 +94,7 @@ pub fn factor<T: Field>(a: &Mat<T>) -> (Mat<T>, i64) {
         vectorize(
             #[inline(always)]
             || {
-                for (k, other) in others.enumerate() {
+                for (k, other) in others.take(own.end - j - 1).enumerate() {
                     let k = j + 1 + k;
                     let factor = column[k].bar();
                     for (x, &l) in other[k..].iter_mut().zip(&column[k..]) {
@@ -77,7 +104,7 @@ pub fn factor<T: Field>(a: &Mat<T>) -> (Mat<T>, i64) {
             },
         );
     }
-    (l, 0)
+    None
 }
 
 fn meta(args: &MetaArgs<'_>) -> Metas {

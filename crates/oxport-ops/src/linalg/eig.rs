@@ -4,7 +4,7 @@
 //! are complex, a real largest component, as LAPACK leaves them.
 
 use crate::linalg::matrices::{
-    Field, Mat, columnwise, each, field, keep, lead, matrices, nothing, square, store, store_flat, with,
+    Field, Mat, columnwise, each, field, keep, lead, length, matrices, nothing, square, store, store_flat, with,
 };
 use crate::linalg::spectral;
 use crate::linalg::svd::finite;
@@ -103,7 +103,7 @@ pub fn eig<T: Field>(a: &Mat<T>) -> Result<(Vec<Complex<f64>>, Mat<Complex<f64>>
 
 /// Length 1, and if `turn` a real largest component.
 fn normalize(v: &mut [Complex<f64>], turn: bool) {
-    let length = v.iter().fold(0.0f64, |n, x| n.hypot(x.norm()));
+    let length = length(v);
     let largest = (0..v.len()).fold(0, |a, b| if v[b].norm() > v[a].norm() { b } else { a });
     let unit = if turn { v[largest].sign() * length } else { length.into() };
     v.iter_mut().for_each(|x| *x /= unit);

@@ -5,8 +5,8 @@
 
 use crate::linalg::check::check;
 use crate::linalg::matrices::{
-    Field, Mat, batch_of, columnwise, common, each, field, keep, lead, matrices, matrix, nothing, rows, smaller,
-    square, store, store_flat, with,
+    Field, Mat, batch_of, block, columnwise, common, each, field, keep, lead, matrices, matrix, nothing, rows, smaller,
+    square, store, store_flat, take_product, with,
 };
 use crate::linalg::triangular::{fits, substitute};
 use crate::support::checks::fresh;
@@ -14,6 +14,8 @@ use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A factorization.
 macro_rules! factor {
@@ -28,7 +30,6 @@ macro_rules! det {
             .work(Class::Solve).doc($doc).samples(&[$($sample),*])
     };
 }
-use smallvec::SmallVec;
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -137,15 +138,39 @@ pub struct Lu<T> {
     pub info: i64,
 }
 
-/// Factorizes, column by column from the left. Some columns at a time are made, before those behind them are changed by
-/// all of them, in their order.
+/// Columns that are made before all behind them are changed by a product.
+const BLOCK: usize = 32;
+/// Those of a block that have a pivot.
+type Made = SmallVec<[usize; BLOCK]>;
+
+/// Factorizes, block by block from the left.
 pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
+    let (rows, count) = (a.rows, a.rows.min(a.cols));
+    let (mut pivots, mut info) = (Vec::with_capacity(count), 0);
+    for first in (0..count).step_by(BLOCK) {
+        let end = count.min(first + BLOCK);
+        let made = factor_columns(&mut a, first..end, &mut pivots, &mut info);
+        let (left, right) = a.data.split_at_mut(end * rows);
+        let behind = right.len() / rows;
+        right.chunks_exact_mut(rows).for_each(|other| eliminate(left, rows, &made, &mut other[..end]));
+        if behind > 0 && end < rows {
+            let upper: Vec<T> = right.chunks_exact(rows).flat_map(|other| &other[first..end]).copied().collect();
+            let (lower, upper) = (block(&left[first * rows + end..], rows), block(&upper, end - first));
+            take_product([rows - end, behind, end - first], lower, upper, &mut right[end..], rows);
+        }
+    }
+    Lu { lu: a, pivots, info }
+}
+
+/// Factorizes some columns, one after the other; gives those that have a pivot. Some at a time are made, before the
+/// others are changed by all of them, in their order.
+fn factor_columns<T: Field>(a: &mut Mat<T>, own: Range<usize>, pivots: &mut Vec<i32>, info: &mut i64) -> Made {
     const PANEL: usize = 8;
-    let (rows, cols) = (a.rows, a.cols);
-    let (mut pivots, mut info) = (Vec::new(), 0);
-    for first in (0..rows.min(cols)).step_by(PANEL) {
-        let end = rows.min(cols).min(first + PANEL);
-        let mut made = SmallVec::<[usize; PANEL]>::new();
+    let rows = a.rows;
+    let mut all = Made::new();
+    for first in own.clone().step_by(PANEL) {
+        let end = own.end.min(first + PANEL);
+        let before = all.len();
         for j in first..end {
             let mut p = j;
             for i in j + 1..rows {
@@ -156,30 +181,31 @@ pub fn factor<T: Field>(mut a: Mat<T>) -> Lu<T> {
             pivots.push(p as i32 + 1);
             let pivot = a[(p, j)];
             if pivot.is_zero() {
-                info = if info == 0 { j as i64 + 1 } else { info };
+                *info = if *info == 0 { j as i64 + 1 } else { *info };
                 continue;
             }
             a.swap_rows(j, p);
             a.column_mut(j)[j + 1..].iter_mut().for_each(|x| *x /= pivot);
-            made.push(j);
+            all.push(j);
             let (panel, others) = a.data.split_at_mut((j + 1) * rows);
-            others.chunks_exact_mut(rows).take(end - j - 1).for_each(|other| eliminate(panel, &[j], other));
+            others.chunks_exact_mut(rows).take(end - j - 1).for_each(|other| eliminate(panel, rows, &[j], other));
         }
         let (panel, others) = a.data.split_at_mut(end * rows);
-        others.chunks_exact_mut(rows).for_each(|other| eliminate(panel, &made, other));
+        let others = others.chunks_exact_mut(rows).take(own.end - end);
+        others.for_each(|other| eliminate(panel, rows, &all[before..], other));
     }
-    Lu { lu: a, pivots, info }
+    all
 }
 
-/// Takes the multiples of columns of L from another column, one after the other.
-fn eliminate<T: Field>(columns: &[T], made: &[usize], other: &mut [T]) {
-    let rows = other.len();
+/// Takes the multiples of columns of L, each of `rows` numbers, from another column or its start, one after the other.
+fn eliminate<T: Field>(columns: &[T], rows: usize, made: &[usize], other: &mut [T]) {
+    let end = other.len();
     vectorize(
         #[inline(always)]
         || {
             for &j in made {
                 let u = other[j];
-                for (x, &l) in other[j + 1..].iter_mut().zip(&columns[j * rows + j + 1..(j + 1) * rows]) {
+                for (x, &l) in other[j + 1..].iter_mut().zip(&columns[j * rows + j + 1..j * rows + end]) {
                     *x -= l * u;
                 }
             }

@@ -12,13 +12,13 @@ use num_traits::NumAssign;
 use oxport_ir::fake::{Dims, contiguous_strides};
 use oxport_ir::{Fake, Result, Val, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::gemm::{self, Epilogue, MatMut, Multiply, Product, Start, gemm};
 use oxport_tensor::parallel::for_chunks;
-use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Element, Tensor, TensorMut, copy, table};
 use std::ops::{Index, IndexMut, Neg};
 
 /// A number that matrices are made of: `f64` or `Complex<f64>`.
-pub trait Field: Element + NumAssign + Neg<Output = Self> + Spectral {
+pub trait Field: Element + NumAssign + Neg<Output = Self> + Spectral + Multiply<Acc = Self> + gemm::Compute {
     /// Whether conjugation changes anything.
     const COMPLEX: bool;
     /// A real number.
@@ -119,7 +119,8 @@ impl<T: Field> Mat<T> {
     pub fn by(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Mat<T> {
         // Of a matrix without rows the columns may be uncountable.
         let cols_held = if rows == 0 { 0 } else { cols };
-        let data = (0..cols_held).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| f(i, j)).collect();
+        let mut data = Vec::with_capacity(rows * cols_held);
+        (0..cols_held).for_each(|j| data.extend((0..rows).map(|i| f(i, j))));
         Mat { rows, cols, data }
     }
     /// A column.
@@ -147,18 +148,11 @@ impl<T: Field> Mat<T> {
     /// The product.
     pub fn times(&self, other: &Mat<T>) -> Mat<T> {
         let mut out = Mat::zeros(self.rows, other.cols);
-        let cols = if out.data.is_empty() || other.data.is_empty() { 0 } else { other.cols };
-        vectorize(
-            #[inline(always)]
-            || {
-                for j in 0..cols {
-                    let out = out.column_mut(j);
-                    for (k, &b) in other.column(j).iter().enumerate() {
-                        out.iter_mut().zip(self.column(k)).for_each(|(out, &a)| *out += a * b);
-                    }
-                }
-            },
-        );
+        if !out.data.is_empty() {
+            let (a, b) = (block(&self.data, self.rows), block(&other.data, other.rows));
+            let product = Product::new(self.rows, other.cols, self.cols, a, b);
+            gemm(&product, MatMut { data: &mut out.data, rows: 1, cols: self.rows });
+        }
         out
     }
     /// Every column times a real number.
@@ -182,6 +176,37 @@ impl<T: Field> Mat<T> {
     pub fn is_finite(&self) -> bool {
         self.data.iter().all(|x| x.re().is_finite() && x.im().is_finite())
     }
+}
+
+/// A block that lies column by column, from its first element on, with columns so far apart.
+pub fn block<T>(data: &[T], apart: usize) -> gemm::Mat<'_, T> {
+    gemm::Mat::new(data, 1, apart)
+}
+
+/// `c − a·b` in place of the `m` by `n` block `c`, whose columns are `apart`; `a` has `k` columns.
+pub fn take_product<T: Field>(
+    [m, n, k]: [usize; 3],
+    a: gemm::Mat<'_, T>,
+    b: gemm::Mat<'_, T>,
+    c: &mut [T],
+    apart: usize,
+) {
+    let epilogue = Epilogue { start: Start::Scaled(T::one()), after: None };
+    let product = Product { alpha: -T::one(), epilogue, ..Product::new(m, n, k, a, b) };
+    gemm(&product, MatMut { data: c, rows: 1, cols: apart });
+}
+
+/// The Euclidean length of a vector, which may be longer than a square has a number for.
+pub fn length<T: Field>(x: &[T]) -> f64 {
+    const LANES: usize = 8;
+    let square = |x: T| x.re() * x.re() + x.im() * x.im();
+    let mut lanes = [0.0; LANES];
+    let (whole, rest) = x.as_chunks::<LANES>();
+    whole.iter().for_each(|x| (0..LANES).for_each(|i| lanes[i] += square(x[i])));
+    lanes.iter_mut().zip(rest).for_each(|(lane, &x)| *lane += square(x));
+    let sum: f64 = lanes.iter().sum();
+    // Neither has a square overflowed, nor have those that matter vanished.
+    if (1e-280..=f64::MAX).contains(&sum) { sum.sqrt() } else { x.iter().fold(0.0, |n: f64, x| n.hypot(x.modulus())) }
 }
 
 impl<T> Index<(usize, usize)> for Mat<T> {
@@ -231,6 +256,10 @@ pub fn rows<T: Element>(x: &Tensor, inner: usize, batch: &[i64]) -> Result<Vec<V
     drop(table::<T>(elements.len().saturating_mul(4))?);
     drop(table::<[u64; 16]>(count)?);
     let mut all = table(count)?;
+    if count == 1 {
+        all.push(elements);
+        return Ok(all);
+    }
     all.extend((0..count).map(|i| elements[i * n..(i + 1) * n].to_vec()));
     Ok(all)
 }

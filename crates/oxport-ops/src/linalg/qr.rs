@@ -4,8 +4,8 @@
 //! against those of the columns' first elements.
 
 use crate::linalg::matrices::{
-    Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, rows, smaller, store, store_flat, wide,
-    with,
+    Field, Mat, columnwise, each, field, keep, lead, length, matrices, matrix, nothing, rows, smaller, store,
+    store_flat, wide, with,
 };
 use crate::support::checks::{fresh, same_dtype};
 use crate::support::meta::{MetaArgs, Metas};
@@ -62,9 +62,10 @@ pub fn reflect<T: Field>(a: &mut Mat<T>) -> Vec<T> {
     for j in 0..a.rows.min(a.cols) {
         let (column, others) = a.split(j);
         let factor = reflection(&mut column[j..]);
-        for other in others {
-            turn(&column[j..], factor.bar(), &mut other[j..]);
-        }
+        vectorize(
+            #[inline(always)]
+            || others.for_each(|other| turn(&column[j..], factor.bar(), &mut other[j..])),
+        );
         factors.push(factor);
     }
     factors
@@ -73,12 +74,12 @@ pub fn reflect<T: Field>(a: &mut Mat<T>) -> Vec<T> {
 /// The reflection that turns `x` onto its first place: its vector in place of `x`, which is left there; and its factor.
 fn reflection<T: Field>(x: &mut [T]) -> T {
     let (head, tail) = x.split_first_mut().expect("law: a column of a matrix with rows");
-    let below = tail.iter().fold(0.0f64, |n, x| n.hypot(x.modulus()));
+    let below = length(tail);
     if below == 0.0 && head.im() == 0.0 {
         return T::zero();
     }
-    let length = head.modulus().hypot(below);
-    let beta = if head.re() < 0.0 { length } else { -length };
+    let whole = head.modulus().hypot(below);
+    let beta = if head.re() < 0.0 { whole } else { -whole };
     let factor = (T::real(beta) - *head) / T::real(beta);
     let scale = *head - T::real(beta);
     tail.iter_mut().for_each(|x| *x /= scale);
@@ -87,39 +88,45 @@ fn reflection<T: Field>(x: &mut [T]) -> T {
 }
 
 /// `x − τ v (vᴴ x)`, `v` being 1 at its first place whatever it says there.
+#[inline(always)]
 fn turn<T: Field>(v: &[T], factor: T, x: &mut [T]) {
     const LANES: usize = 8;
     let (v, (head, tail)) = (&v[1..], x.split_first_mut().expect("law: as long as v"));
-    vectorize(
-        #[inline(always)]
-        || {
-            let mut lanes = [T::zero(); LANES];
-            for (v, x) in v.chunks(LANES).zip(tail.chunks(LANES)) {
-                for ((lane, v), &x) in lanes.iter_mut().zip(v).zip(x) {
-                    *lane += v.bar() * x;
-                }
-            }
-            let along = lanes.iter().fold(*head, |sum, &lane| sum + lane) * factor;
-            *head -= along;
-            tail.iter_mut().zip(v).for_each(|(x, &v)| *x -= v * along);
-        },
-    );
+    let mut lanes = [T::zero(); LANES];
+    let ((v_whole, v_rest), (x_whole, x_rest)) = (v.as_chunks::<LANES>(), tail.as_chunks::<LANES>());
+    for (v, x) in v_whole.iter().zip(x_whole) {
+        for i in 0..LANES {
+            lanes[i] += v[i].bar() * x[i];
+        }
+    }
+    for ((lane, v), &x) in lanes.iter_mut().zip(v_rest).zip(x_rest) {
+        *lane += v.bar() * x;
+    }
+    for half in [4, 2, 1] {
+        for i in 0..half {
+            lanes[i] += lanes[i + half];
+        }
+    }
+    let along = (*head + lanes[0]) * factor;
+    *head -= along;
+    tail.iter_mut().zip(v).for_each(|(x, &v)| *x -= v * along);
 }
 
 /// The product of reflections times `x`, or its adjoint times `x`, in place.
 pub fn rotate<T: Field>(v: &Mat<T>, factors: &[T], adjoint: bool, x: &mut Mat<T>) {
-    let n = x.rows;
-    for x in x.data.chunks_exact_mut(n.max(1)) {
-        let mut step = |j: usize| {
-            let factor = if adjoint { factors[j].bar() } else { factors[j] };
-            turn(&v.column(j)[j..], factor, &mut x[j..]);
-        };
-        if adjoint {
-            (0..factors.len()).for_each(&mut step);
-        } else {
-            (0..factors.len()).rev().for_each(&mut step);
-        }
-    }
+    let (n, last) = (x.rows, factors.len());
+    vectorize(
+        #[inline(always)]
+        || {
+            for x in x.data.chunks_exact_mut(n.max(1)) {
+                for step in 0..last {
+                    let j = if adjoint { step } else { last - 1 - step };
+                    let factor = if adjoint { factors[j].bar() } else { factors[j] };
+                    turn(&v.column(j)[j..], factor, &mut x[j..]);
+                }
+            }
+        },
+    );
 }
 
 /// How much of Q is wanted.

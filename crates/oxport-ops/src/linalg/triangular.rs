@@ -3,13 +3,14 @@
 //! Laws: only the named triangle is read; a zero on the diagonal divides, it is no error.
 
 use crate::linalg::matrices::{
-    Field, Mat, batch_of, columnwise, common, each, field, keep, matrices, square, store, with,
+    Field, Mat, batch_of, block, columnwise, common, each, field, keep, matrices, square, store, take_product, with,
 };
 use crate::support::checks::same_dtype;
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, ensure};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Tensor, TensorMut};
+use std::ops::Range;
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -64,6 +65,25 @@ fn meta(args: &MetaArgs<'_>, a: &Fake, b: &Fake, left: bool) -> Metas {
 
 /// `x` of `a x = b` in place of `b`.
 pub fn substitute<T: Field>(a: &Mat<T>, upper: bool, unit: bool, b: &mut Mat<T>) {
+    /// Rows that are solved before those behind them are changed by all of them.
+    const BLOCK: usize = 32;
+    let n = a.rows;
+    let blocks = n.div_ceil(BLOCK);
+    for i in 0..blocks {
+        let i = if upper { blocks - 1 - i } else { i };
+        let own = i * BLOCK..n.min((i + 1) * BLOCK);
+        substitute_block(a, own.clone(), upper, unit, b);
+        let rest = if upper { 0..own.start } else { own.end..n };
+        if !rest.is_empty() && b.cols > 0 {
+            let known: Vec<T> = b.data.chunks_exact(n).flat_map(|x| &x[own.clone()]).copied().collect();
+            let (part, known) = (block(&a.data[own.start * n + rest.start..], n), block(&known, own.len()));
+            take_product([rest.len(), b.cols, own.len()], part, known, &mut b.data[rest.start..], n);
+        }
+    }
+}
+
+/// As [`substitute`], for some rows of `b`, of which the ones before them are known.
+fn substitute_block<T: Field>(a: &Mat<T>, own: Range<usize>, upper: bool, unit: bool, b: &mut Mat<T>) {
     /// Columns that are solved together, so that `a` is read once for all of them.
     const ABREAST: usize = 4;
     let n = a.rows.max(1);
@@ -71,26 +91,33 @@ pub fn substitute<T: Field>(a: &Mat<T>, upper: bool, unit: bool, b: &mut Mat<T>)
         vectorize(
             #[inline(always)]
             || match columns.len() == ABREAST * n {
-                true => substitute_in::<T, ABREAST>(a, upper, unit, columns),
-                false => columns.chunks_exact_mut(n).for_each(|x| substitute_in::<T, 1>(a, upper, unit, x)),
+                true => substitute_in::<T, ABREAST>(a, own.clone(), upper, unit, columns),
+                false => {
+                    columns.chunks_exact_mut(n).for_each(|x| substitute_in::<T, 1>(a, own.clone(), upper, unit, x));
+                }
             },
         );
     }
 }
 
 #[inline(always)]
-fn substitute_in<T: Field, const COLUMNS: usize>(a: &Mat<T>, upper: bool, unit: bool, columns: &mut [T]) {
-    let n = a.rows;
-    let mut rest = columns.chunks_exact_mut(n.max(1));
+fn substitute_in<T: Field, const COLUMNS: usize>(
+    a: &Mat<T>,
+    own: Range<usize>,
+    upper: bool,
+    unit: bool,
+    columns: &mut [T],
+) {
+    let mut rest = columns.chunks_exact_mut(a.rows.max(1));
     let mut all: [&mut [T]; COLUMNS] = std::array::from_fn(|_| rest.next().unwrap_or_default());
-    for step in 0..n {
-        let k = if upper { n - 1 - step } else { step };
+    for step in 0..own.len() {
+        let k = if upper { own.end - 1 - step } else { own.start + step };
         if !unit {
             let pivot = a[(k, k)];
             all.iter_mut().for_each(|x| x[k] /= pivot);
         }
         let known: [T; COLUMNS] = std::array::from_fn(|c| all[c][k]);
-        let rest = if upper { 0..k } else { k + 1..n };
+        let rest = if upper { own.start..k } else { k + 1..own.end };
         let a = &a.column(k)[rest.clone()];
         for (x, known) in all.iter_mut().zip(known) {
             for (x, &a) in x[rest.clone()].iter_mut().zip(a) {

@@ -343,7 +343,7 @@ fn is_faster_channels_last(args: &MetaArgs<'_>) -> Result<bool> {
     let options = ConvOptions { groups, transposed: s.transposed, ..Default::default() };
     let is_plane = s.x.sizes[2..].iter().all(|size| cx.hint(size).is_none_or(|size| size > 1));
     let is_batched = s.x.dim() == n + 2;
-    Ok(is_batched && is_plane && options.is_faster_over_pixels(&weight) && matches!(s.x.dtype, DType::F32 | DType::F64))
+    Ok(is_batched && is_plane && options.is_faster_over_pixels(&weight) && s.x.dtype.is_float())
 }
 
 /// Refuses an input whose last `n` dimensions, the pixels, have a size of 0, as PyTorch does when it chooses an

@@ -7,7 +7,7 @@ use crate::support::checks::fresh;
 use crate::support::class::C64;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, listed, one};
-use crate::support::rows::{for_rows, for_rows_and, for_rows_vectorized, moments, sum};
+use crate::support::rows::{for_half_rows, for_rows, for_rows_and, for_rows_vectorized, moments, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::simd::vectorize;
@@ -144,6 +144,19 @@ fn native_layer_norm_meta(args: &MetaArgs<'_>) -> Metas {
 fn layer_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (x, shape, w, b, eps): (&Tensor, Vec<i64>, Option<&Tensor>, Option<&Tensor>, f64) = args.unpack()?;
     let n = shape.iter().product::<i64>() as usize;
+    if let ([out], DType::F16 | DType::BF16) = (&mut *outs, x.dtype()) {
+        let (w, b) = (Dense::<f32>::maybe(w)?, Dense::<f32>::maybe(b)?);
+        for_half_rows(
+            x,
+            n,
+            out,
+            #[inline(always)]
+            |x, out| {
+                layer_row(x, out, w.as_deref(), b.as_deref(), eps as f32);
+            },
+        )?;
+        return Ok(());
+    }
     computed!(x.dtype(), |T| {
         let (x, w, b) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?, Dense::<T>::maybe(b)?);
         let stats = fill(&mut outs[0], |out| {
@@ -215,6 +228,17 @@ fn rms_norm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let n = shape.iter().product::<i64>() as usize;
     if x.dtype().is_complex() {
         return complex_rms_norm(x, n, w, eps, &mut outs[0]);
+    }
+    if let ([out], DType::F16 | DType::BF16) = (&mut *outs, x.dtype()) {
+        let w = Dense::<f32>::maybe(w)?;
+        for_half_rows(
+            x,
+            n,
+            out,
+            #[inline(always)]
+            |x, out| rms_row(x, out, w.as_deref(), eps as f32),
+        )?;
+        return Ok(());
     }
     computed!(x.dtype(), |T| {
         let (x, w) = (Dense::<T>::of(x)?, Dense::<T>::maybe(w)?);

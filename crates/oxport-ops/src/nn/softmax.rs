@@ -7,7 +7,7 @@ use crate::support::checks::{floating, fresh};
 use crate::support::class::Fill;
 use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
-use crate::support::rows::{exp_sum, for_out_rows, for_rows_vectorized, greater, max, sum};
+use crate::support::rows::{exp_sum, for_half_rows, for_out_rows, for_rows_vectorized, greater, max, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result};
 use oxport_tensor::simd::vectorize;
 use oxport_tensor::{DType, Tensor, TensorMut};
@@ -124,8 +124,20 @@ fn along(args: &Args<'_, Real>, outs: &mut [TensorMut], form: Form) -> Result<()
     let dim = wrap_dim(dim, x.rank())?;
     let n = x.sizes().get(dim).map_or(1, |&n| n as usize);
     let inner: i64 = x.sizes().iter().skip(dim + 1).product();
+    let x = x.to_dtype(out.dtype())?;
+    if inner == 1
+        && for_half_rows(
+            &x,
+            n,
+            out,
+            #[inline(always)]
+            |x, out| row(x, out, form),
+        )?
+    {
+        return Ok(());
+    }
     computed!(out.dtype(), |T| {
-        let x = Dense::<T>::of(&x.to_dtype(out.dtype())?)?;
+        let x = Dense::<T>::of(&x)?;
         fill(out, |out: &mut [T]| softmax_of(&x, (n, inner as usize), out, form))
     })
 }

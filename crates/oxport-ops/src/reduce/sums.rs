@@ -8,7 +8,7 @@ use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rowmajor::as_dtype;
 use oxport_ir::{Args, Argument, Build, Builder, Class, Error, Fake, MetaCx, NodeId, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::reduce::{reduce, reduce_with};
+use oxport_tensor::reduce::{self, reduce, reduce_with};
 use oxport_tensor::{Analytic, DType, Layout, Number, Real as Ordered, Tensor, TensorMut, dispatch, update_zip};
 
 /// A reduction: the result's dtype rule, and the kernel over a widened input.
@@ -223,9 +223,20 @@ fn widened(
     as_dtype(&mut outs[0], wide, |out| f(&x, &over.loops(), out))
 }
 
+/// The input and what is reduced, if both it and the output are of one dtype of 16 bits: then elements are widened as
+/// they are read, which gives what [`widened`] does.
+fn halves<'a>(args: &Args<'a, Real>, outs: &[TensorMut]) -> Result<Option<(&'a Tensor, Vec<i64>)>> {
+    let x: &Tensor = args.at(0)?;
+    let half = matches!(x.dtype(), DType::F16 | DType::BF16) && x.dtype() == outs[0].dtype();
+    Ok(if half { Some((x, over(args, x.rank())?.loops())) } else { None })
+}
+
 fn sum(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Number>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
         Ok(reduce::<T, T, T>(x, dims, out, T::ZERO, T::add, T::add, |a| a)?)
+    }
+    if let Some((x, dims)) = halves(args, outs)? {
+        return dispatch!(half x.dtype(), |T| Ok(reduce::sum::<T, T>(x, &dims, &mut outs[0])?));
     }
     widened(args, outs, |x, dims, out| wide!(arith x.dtype(), |T| run::<T>(x, dims, out)))
 }
@@ -246,6 +257,9 @@ fn mean(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     fn run<T: Analytic>(x: &Tensor, dims: &[i64], out: &mut TensorMut) -> Result<()> {
         let n = T::from_real(count(x, dims) as f64);
         Ok(reduce::<T, T, T>(x, dims, out, T::ZERO, T::add, T::add, |a| a.div(n))?)
+    }
+    if let Some((x, dims)) = halves(args, outs)? {
+        return dispatch!(half x.dtype(), |T| Ok(reduce::mean::<T>(x, &dims, &mut outs[0])?));
     }
     widened(args, outs, |x, dims, out| wide!(inexact x.dtype(), |T| run::<T>(x, dims, out)))
 }
@@ -289,15 +303,11 @@ fn truth_meta(args: &MetaArgs<'_>) -> Metas {
 }
 
 fn all(args: &Args<'_, Real>, outs: &mut [TensorMut], over: OverOf) -> Result<()> {
-    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| {
-        Ok(oxport_tensor::reduce::all::<bool, bool>(x, dims, out)?)
-    })
+    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| Ok(reduce::all::<bool, bool>(x, dims, out)?))
 }
 
 fn any(args: &Args<'_, Real>, outs: &mut [TensorMut], over: OverOf) -> Result<()> {
-    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| {
-        Ok(oxport_tensor::reduce::any::<bool, bool>(x, dims, out)?)
-    })
+    truth(args, &mut outs[0], DType::Bool, over, |x, dims, out| Ok(reduce::any::<bool, bool>(x, dims, out)?))
 }
 
 fn count_nonzero(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

@@ -3,9 +3,11 @@
 //! Law: a row is folded in [`LANES`] lanes that are combined pairwise, so results do not depend on threads or on the
 //! processor.
 
-use crate::support::dense::Compute;
+use crate::support::dense::{Compute, Dense, fill};
+use oxport_ir::Result;
 use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
 use oxport_tensor::simd::vectorize;
+use oxport_tensor::{DType, Element, Float, Tensor, TensorMut, bf16, f16};
 
 /// In how many interleaved parts a row is folded.
 pub const LANES: usize = 16;
@@ -171,8 +173,8 @@ pub fn for_rows_vectorized<T: Sync, U: Send>(
     if m == 0 || out.is_empty() {
         return;
     }
-    let (rows, work) = (out.len() / m, n.max(m));
-    let per_task = if rows.saturating_mul(work) < PARALLEL { rows } else { (TASK / work).clamp(1, rows) };
+    let rows = out.len() / m;
+    let per_task = rows_per_task(rows, n.max(m));
     for_chunks(&mut out[..rows * m], m * per_task, 1, |task, out| {
         vectorize(
             #[inline(always)]
@@ -184,6 +186,53 @@ pub fn for_rows_vectorized<T: Sync, U: Send>(
             },
         )
     });
+}
+
+fn rows_per_task(rows: usize, work: usize) -> usize {
+    if rows.saturating_mul(work) < PARALLEL { rows } else { (TASK / work).clamp(1, rows) }
+}
+
+/// As [`for_rows_vectorized`], from rows to rows of the same length, of tensors of 16-bit floats: a row is widened, and
+/// what it becomes is rounded. Gives false, and does nothing, if the output has another dtype.
+///
+/// # Errors
+/// There is no memory for a temporary.
+pub fn for_half_rows(x: &Tensor, n: usize, out: &mut TensorMut, f: impl Fn(&[f32], &mut [f32]) + Sync) -> Result<bool> {
+    match out.dtype() {
+        DType::BF16 => half_rows::<bf16>(x, n, out, f)?,
+        DType::F16 => half_rows::<f16>(x, n, out, f)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn half_rows<T: Element + Float<Wide = f32>>(
+    x: &Tensor,
+    n: usize,
+    out: &mut TensorMut,
+    f: impl Fn(&[f32], &mut [f32]) + Sync,
+) -> Result<()> {
+    let x = Dense::<T>::of(x)?;
+    fill(out, |out: &mut [T]| {
+        if n == 0 || out.is_empty() {
+            return;
+        }
+        let per_task = rows_per_task(out.len() / n, n);
+        for_chunks(out, n * per_task, 1, |task, out| {
+            let (mut wide, mut done) = (vec![0.0; n], vec![0.0; n]);
+            vectorize(
+                #[inline(always)]
+                || {
+                    let rows = x[task * per_task * n..].chunks_exact(n);
+                    for (x, out) in rows.zip(out.chunks_exact_mut(n)) {
+                        wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.wide());
+                        f(&wide, &mut done);
+                        out.iter_mut().zip(&done).for_each(|(out, &done)| *out = T::narrow(done));
+                    }
+                },
+            )
+        });
+    })
 }
 
 /// As [`for_rows`], with one more result per row.

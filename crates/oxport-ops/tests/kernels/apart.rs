@@ -3,7 +3,7 @@
 
 use crate::waves::{call, wave};
 use oxport_ir::{Arg, Real};
-use oxport_tensor::Tensor;
+use oxport_tensor::{DType, Tensor};
 
 fn bits(t: &Tensor) -> Vec<u64> {
     t.to_vec::<f64>().unwrap().iter().map(|x| x.to_bits()).collect()
@@ -113,21 +113,108 @@ fn losses() {
     }
 }
 
+/// Rows of 16 bits, widened one at a time: what `f32` gives, rounded once.
+#[test]
+fn halves_are_rounded_once() {
+    for dtype in [DType::BF16, DType::F16] {
+        let x = wave(&[70, 300], 1.7, 0.3).to_dtype(dtype).unwrap();
+        let w = wave(&[300], 0.9, 0.1).to_dtype(dtype).unwrap();
+        let last = || Arg::List(vec![Arg::Int(300)]);
+        let dims = |d| [Arg::List(vec![Arg::Int(d)]), Arg::Bool(false), Arg::None];
+        let normed = |more: &[Arg<Real>]| [&[last(), Arg::Tensor(w.clone())], more].concat();
+        let calls: [(&str, Vec<Arg<Real>>); 8] = [
+            ("aten::_softmax", vec![Arg::Int(1), Arg::Bool(false)]),
+            ("aten::_log_softmax", vec![Arg::Int(1), Arg::Bool(false)]),
+            ("aten::layer_norm", normed(&[Arg::Tensor(w.clone()), Arg::Float(1e-5), Arg::Bool(true)])),
+            ("aten::rms_norm", normed(&[Arg::Float(1e-5)])),
+            ("aten::sum.dim_IntList", dims(0).to_vec()),
+            ("aten::sum.dim_IntList", dims(1).to_vec()),
+            ("aten::mean.dim", dims(0).to_vec()),
+            ("aten::mean.dim", dims(1).to_vec()),
+        ];
+        for (name, rest) in calls {
+            let of = |dtype| {
+                let cast = |value: &Arg<Real>| match value {
+                    Arg::Tensor(t) => Arg::Tensor(t.to_dtype(dtype).unwrap()),
+                    other => other.clone(),
+                };
+                let values: Vec<_> = [Arg::Tensor(x.clone())].iter().chain(&rest).map(cast).collect();
+                call(name, &values).unwrap().remove(0)
+            };
+            assert_eq!(bits(&of(dtype)), bits(&of(DType::F32).to_dtype(dtype).unwrap()), "{name} of {dtype}");
+        }
+    }
+}
+
+/// Columns that windows go along, in vectors and by themselves.
+#[test]
+fn windows_of_rows() {
+    for (size, kernel, stride, padding) in [(41i64, 3, 2, 1), (40, 2, 2, 0), (40, 3, 1, 1), (41, 5, 4, 2), (9, 9, 9, 0)]
+    {
+        let x = wave(&[3, 2, size], 1.7, 0.3);
+        let list = |n| Arg::List(vec![Arg::Int(n)]);
+        let windows = [list(kernel), list(stride), list(padding)];
+        let max = [&[Arg::Tensor(x.clone())], &windows[..], &[list(1), Arg::Bool(false)]].concat();
+        let average = [&[Arg::Tensor(x.clone())], &windows[..], &[Arg::Bool(false), Arg::Bool(false)]].concat();
+        let x = x.to_vec::<f64>().unwrap();
+        let found = call("aten::max_pool1d", &max).unwrap()[0].to_vec::<f64>().unwrap();
+        let means = call("aten::avg_pool1d", &average).unwrap()[0].to_vec::<f64>().unwrap();
+        let count = (size + 2 * padding - kernel) / stride + 1;
+        assert_eq!(found.len() as i64, 6 * count);
+        for (i, (found, mean)) in found.iter().zip(&means).enumerate() {
+            let (line, first) = (i as i64 / count * size, i as i64 % count * stride - padding);
+            let taps = first.max(0)..(first + kernel).min(size);
+            let taps = &x[(line + taps.start) as usize..(line + taps.end) as usize];
+            assert_eq!(*found, taps.iter().copied().fold(f64::NEG_INFINITY, f64::max), "{size} by {kernel}, {stride}");
+            assert!((mean - taps.iter().sum::<f64>() / taps.len() as f64).abs() < 1e-6, "{size} by {kernel}, {stride}");
+        }
+    }
+}
+
+/// `a·b`, row by row, of square matrices.
+fn product(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
+    let one = |at: usize| (0..n).map(|k| a[at / n * n + k] * b[k * n + at % n]).sum();
+    (0..n * n).map(one).collect()
+}
+
 /// Matrices of more columns than are made at once, with pivots from below, and more right sides than are solved
 /// together.
 #[test]
 fn factors_multiply_to_the_matrix() {
-    let n = 21i64;
-    let a: Vec<f32> = (0..n * n).map(|i| (i * i * 31 + i * 7) as f32 % 101.0 / 50.0 - 1.0).collect();
-    let a = Tensor::from_vec(&[n, n], a).unwrap();
-    let values = [Arg::Tensor(a.clone()), Arg::Bool(false)];
-    let inverse = &call("aten::linalg_inv_ex", &values).unwrap()[0];
-    let (a, inverse) = (a.to_vec::<f64>().unwrap(), inverse.contiguous().unwrap().to_vec::<f64>().unwrap());
-    let size = inverse.iter().fold(1.0f64, |m, x| m.max(x.abs()));
-    for i in 0..n as usize {
-        for j in 0..n as usize {
-            let product: f64 = (0..n as usize).map(|k| a[i * n as usize + k] * inverse[k * n as usize + j]).sum();
-            assert!((product - f64::from(i == j)).abs() < 1e-5 * size, "{i}, {j}: {product}");
+    for n in [21usize, 75] {
+        let sizes = [n as i64, n as i64];
+        let entry = |i: usize| ((i * i * 31 + i * 7) % 101) as f32 / 50.0 - 1.0;
+        let a = Tensor::from_vec(&sizes, (0..n * n).map(entry).collect()).unwrap();
+        let values = |a: &Tensor, more: &[Arg<Real>]| [&[Arg::Tensor(a.clone())], more].concat();
+        let numbers = |t: &Tensor| t.contiguous().unwrap().to_vec::<f64>().unwrap();
+        let close = |got: &[f64], expected: &[f64], scale: f64, what: &str| {
+            let error = got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(error < 1e-5 * scale, "{what} of {n}: {error}");
+        };
+        let turned = |x: &[f64]| (0..n * n).map(|at| x[at % n * n + at / n]).collect::<Vec<_>>();
+        let (m, one) = (numbers(&a), (0..n * n).map(|i| f64::from(i / n == i % n)).collect::<Vec<_>>());
+        let inverse = numbers(&call("aten::linalg_inv_ex", &values(&a, &[Arg::Bool(false)])).unwrap()[0]);
+        let size = inverse.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        close(&product(&m, &inverse, n), &one, size, "an inverse");
+        let qr = call("aten::linalg_qr", &values(&a, &[Arg::Str("reduced".into())])).unwrap();
+        let (q, r) = (numbers(&qr[0]), numbers(&qr[1]));
+        close(&product(&q, &r, n), &m, 10.0, "Q and R");
+        close(&product(&turned(&q), &q, n), &one, 10.0, "Q and its transpose");
+        let definite: Vec<f32> = product(&m, &turned(&m), n).iter().map(|&x| x as f32).collect();
+        let definite =
+            Tensor::from_vec(&sizes, definite.iter().zip(&one).map(|(x, &i)| x + i as f32).collect()).unwrap();
+        let l = numbers(&call("aten::linalg_cholesky", &values(&definite, &[Arg::Bool(false)])).unwrap()[0]);
+        close(&product(&l, &turned(&l), n), &numbers(&definite), 100.0, "a Cholesky factor");
+        assert!((0..n * n).all(|at| at % n <= at / n || l[at] == 0.0), "a triangle");
+        for upper in [false, true] {
+            let flags = [Arg::Tensor(a.clone()), Arg::Bool(upper), Arg::Bool(true), Arg::Bool(true)];
+            let keep = |at: usize| if upper { at % n > at / n } else { at % n < at / n };
+            let small: Vec<f32> = (0..n * n).map(|at| entry(at) / n as f32).collect();
+            let small = Tensor::from_vec(&sizes, small).unwrap();
+            let x = numbers(&call("aten::linalg_solve_triangular", &values(&small, &flags)).unwrap()[0]);
+            let small = numbers(&small);
+            let triangle: Vec<f64> = (0..n * n).map(|at| if keep(at) { small[at] } else { one[at] }).collect();
+            close(&product(&triangle, &x, n), &m, 10.0, "a triangular system");
         }
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>
 }
 
 /// Whether windows are read by rows of the kernel, since pixels have few channels.
-fn is_by_rows(g: &Geometry) -> bool {
+pub(super) fn is_by_rows(g: &Geometry) -> bool {
     g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1
 }
 

@@ -6,6 +6,8 @@ use super::{
     pixels,
 };
 use crate::gemm::{After, Multiply};
+use crate::parallel::for_chunks;
+use crate::scratch::Scratch;
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Layout, Result, Tensor, TensorMut, copy, dispatch, memory};
 use std::any::Any;
@@ -144,14 +146,19 @@ pub struct PackedKernel {
 }
 
 impl PackedKernel {
-    /// As [`PackedKernel::new`], where that pays for a constant weight: one of single or double precision (others would
-    /// take more room than they do), with enough places to fill panels.
+    /// As [`PackedKernel::new`], where that pays for a constant weight of floats with enough places to fill panels.
+    /// Halves in planes are left as they are, since they would take twice the room.
     ///
     /// # Errors
     /// The panels are larger than a buffer may be.
     pub fn of_constant(weight: &Tensor, form: Form, options: &ConvOptions<'_>) -> Result<Option<PackedKernel>> {
         let is_large = weight.rank() > 2 && weight.numel() as i64 / weight.sizes()[0].max(1) >= LEAST_PLACES;
-        if !is_large || !matches!(weight.dtype(), DType::F32 | DType::F64) {
+        let is_known = match weight.dtype() {
+            DType::F32 | DType::F64 => true,
+            DType::F16 | DType::BF16 => form == Form::Pixels || options.transposed,
+            _ => false,
+        };
+        if !is_large || !is_known {
             return Ok(None);
         }
         memory::admit(weight.numel().saturating_mul(weight.dtype().size()))?;
@@ -242,7 +249,6 @@ pub fn convolution(
     if sizes != out.sizes() || bias.is_some_and(|b| b.sizes() != &sizes[1..2]) {
         return Err(Error::shape(format!("expected a convolution output of sizes {sizes:?}, got {:?}", out.sizes())));
     }
-    // Halves are multiplied as f32.
     options.check_work(&geometry, x.sizes(), weight.sizes(), x.dtype().size().max(4))?;
     let is_spaced = spaced(&spatial, out)?;
     let operands = Operands { geometry, x, weight, bias, packed: with.packed, after: with.after };
@@ -257,14 +263,15 @@ pub fn convolution(
         return Err(Error::unsupported("a convolution that its input is not made for"));
     }
     let run = |operands: Operands<'_>, out: &mut TensorMut| -> Result<()> {
-        match with.packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()) {
-            Some(made) if out.dtype() == DType::F32 => {
-                operands.run::<f32, _>(out, |conv, y, at| made.convolve(conv, y, at))
-            }
-            _ => dispatch!(arith out.dtype(), |T| operands.run::<T, _>(out, convolve::<T>)),
+        match (with.packed.and_then(|packed| packed.packed.downcast_ref::<Winograd>()), out.dtype()) {
+            (Some(made), DType::F32) => operands.run::<f32, _>(out, |conv, y, at| made.convolve(conv, y, at)),
+            (_, dtype @ (DType::F16 | DType::BF16)) => dispatch!(half dtype, |T| operands.run_halves::<T>(out)),
+            (_, dtype) => dispatch!(@ "integers, floats, complex", dtype,
+                [U8 I8 I16 I32 I64 U16 U32 U64 F32 F64 C64 C128], T, operands.run::<T, _>(out, convolve::<T>)),
         }
     };
-    if is_spaced {
+    let is_half = matches!(out.dtype(), DType::F16 | DType::BF16);
+    if is_spaced && (!is_half || out.layout().is_dense()) {
         return run(operands, out);
     }
     let mut dense = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
@@ -319,34 +326,65 @@ impl Operands<'_> {
         })
     }
 
+    /// In the type of the input and the output.
     fn run<T: Element + Multiply, R>(
         self,
         out: &mut TensorMut,
         convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]) -> R,
     ) -> Result<R> {
-        let bias = self.bias.map(Tensor::contiguous).transpose()?;
         let x = if self.x.is_absent() { None } else { Some(self.x.forward()?) };
+        let from = x.as_ref().map_or(Ok(&[][..]), |x| x.span::<T>())?;
+        let (x_strides, strides) = (five(x.as_ref().map_or(self.x, |x| x).layout())?, five(out.layout())?);
+        self.over(from, x_strides, out.span::<T>()?, strides, convolve)
+    }
+
+    /// Halves as `float32`, into a dense output: widened as they lie, summed, and rounded once. Nothing is given to
+    /// what follows.
+    fn run_halves<T: Element + Multiply<Acc = f32>>(self, out: &mut TensorMut) -> Result<()> {
+        /// Numbers that a task converts.
+        const TASK: usize = 1 << 14;
+        let x = if self.x.layout().is_dense() { self.x.forward()? } else { Cow::Owned(self.x.contiguous()?) };
+        let (from, to) = (x.span::<T>()?, out.numel());
+        let mut scratch = [Scratch::take::<f32>(from.len()), Scratch::take::<f32>(to)];
+        let [wide, sums] = &mut scratch;
+        let (wide, sums) = (wide.slice::<f32>(from.len()), sums.slice::<f32>(to));
+        for_chunks(wide, TASK, 1, |i, wide| T::widen(&from[i * TASK..][..wide.len()], wide));
+        let (x_strides, strides) = (five(x.layout())?, five(out.layout())?);
+        Operands { after: None, ..self }.over(wide, x_strides, sums, strides, convolve::<f32>)?;
+        for_chunks(out.span::<T>()?, TASK, 1, |i, out| T::narrow(&sums[i * TASK..][..out.len()], out));
+        Ok(())
+    }
+
+    /// With an input and an output of these strides. Weight and bias may be of another type.
+    fn over<T: Element + Multiply, R>(
+        self,
+        x: &[T],
+        x_strides: [usize; 5],
+        out: &mut [T],
+        strides: [usize; 5],
+        convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]) -> R,
+    ) -> Result<R> {
+        let bias = self.bias.map(|bias| bias.to_dtype(T::DTYPE)?.contiguous()).transpose()?;
         let packed = match self.packed {
-            Some(p) if p.dtype != T::DTYPE || p.sizes != counts(self.weight.sizes())? => {
+            Some(p) if p.dtype != self.weight.dtype() || p.sizes != counts(self.weight.sizes())? => {
                 let (dtype, sizes) = (p.dtype, &p.sizes);
-                return Err(Error::invalid(format!("a packed {dtype} {sizes:?} in a convolution of {}", T::DTYPE)));
+                return Err(Error::invalid(format!("a packed {dtype} {sizes:?} in place of {:?}", self.weight)));
             }
             Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
             None => None,
         };
-        let is_read = !packed.is_some_and(|packed| packed.replaces_weight(&self.geometry));
-        let weight = if is_read { Cow::Owned(self.weight.contiguous()?) } else { self.weight.forward()? };
-        let strides = five(out.layout())?;
+        let is_read = !packed.is_some_and(|packed| packed.replaces_weight(&self.geometry, strides));
+        let weight = is_read.then(|| self.weight.to_dtype(T::DTYPE)?.contiguous()).transpose()?;
         let conv = Convolution {
             geometry: self.geometry,
-            x: x.as_ref().map_or(Ok(&[][..]), |x| x.span::<T>())?,
-            x_strides: five(x.as_ref().map_or(self.x, |x| x).layout())?,
-            weight: weight.span::<T>()?,
+            x,
+            x_strides,
+            weight: weight.as_ref().map_or(Ok(&[][..]), |weight| weight.span::<T>())?,
             packed,
             bias: bias.as_ref().map(|b| b.span::<T>()).transpose()?,
             after: self.after,
         };
-        Ok(convolve(&conv, out.span::<T>()?, strides))
+        Ok(convolve(&conv, out, strides))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::scratch::Scratch;
 use half::f16;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+mod halves;
 mod tails;
 
 fn numbers(n: usize, seed: usize) -> Vec<f32> {

@@ -27,9 +27,13 @@ pub enum Form {
 }
 
 impl<A: Compute> PackedWeight<A> {
-    /// Whether such a convolution does not read the weight itself, whose strides are then of no account.
-    pub(super) fn replaces_weight(&self, g: &Geometry) -> bool {
-        self.phases.as_ref().is_some_and(|phases| phases.is_for(g))
+    /// Whether such a convolution, into an output of these strides, does not read the weight itself.
+    pub(super) fn replaces_weight(&self, g: &Geometry, strides: [usize; 5]) -> bool {
+        let is_over_pixels = self.form == Form::Pixels && strides[1] == 1;
+        // A kernel per channel is summed over planes where pixels are neighbors, too.
+        let has_registers = self.registers.is_some() && g.in_group() > 1;
+        let is_for_pixels = has_registers || !self.groups.is_empty() && pixels::fits::<A>(g);
+        self.phases.as_ref().is_some_and(|phases| phases.is_for(g)) || is_over_pixels && is_for_pixels
     }
 
     /// Packs a contiguous weight of sizes [`Geometry::weight`]; `None` where no algorithm uses a packed one.
@@ -53,6 +57,10 @@ impl<A: Compute> PackedWeight<A> {
         let form = if pixels::fits::<T>(g) { form } else { Form::Planes };
         let (taps, channels, n) = (g.taps(), g.in_group(), g.out_group());
         let k = taps * channels;
+        if form == Form::Pixels && T::as_acc(&[]).is_none() && !pixels::is_by_rows(g) {
+            let weights = weight.chunks_exact(n * k).take(g.groups);
+            return Some(PackedWeight { form, groups: weights.map(|w| narrow(w, taps, channels)).collect(), ..none });
+        }
         let mut scratch = Scratch::take::<A>(if taps == 1 { 0 } else { n * k });
         let pack = |group: usize, scratch: &mut Scratch| {
             let weight = &weight[group * n * k..][..n * k];
@@ -74,4 +82,17 @@ impl<A: Compute> PackedWeight<A> {
         let groups = (0..g.groups).map(|group| pack(group, &mut scratch)).collect();
         Some(PackedWeight { form, groups, ..none })
     }
+}
+
+/// The weight of a group as a right operand whose numbers stay as they are stored.
+fn narrow<T: Multiply>(weight: &[T], taps: usize, channels: usize) -> Packed<T::Acc> {
+    let k = taps * channels;
+    let mut ordered = Scratch::take::<T>(weight.len());
+    let ordered = ordered.slice::<T>(weight.len());
+    for (from, to) in weight.chunks_exact(k).zip(ordered.chunks_exact_mut(k)) {
+        for (tap, to) in to.chunks_exact_mut(channels).enumerate() {
+            to.iter_mut().zip(from[tap..].iter().step_by(taps)).for_each(|(to, &from)| *to = from);
+        }
+    }
+    T::packed_right(k, weight.len() / k, Mat::new(&*ordered, 1, k))
 }

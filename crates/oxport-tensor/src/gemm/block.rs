@@ -9,7 +9,7 @@ use super::runs::{Block, Left, PanelPart, TilesOf, pack_runs};
 use super::tile::TileOut;
 use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
 use super::{Compute, Multiply};
-use super::{narrow, planes};
+use super::{narrow, planes, tiny};
 use crate::parallel;
 use crate::scratch::Scratch;
 use smallvec::SmallVec;
@@ -54,6 +54,9 @@ pub fn gemm<T: Multiply>(p: &Product<'_, T>, c: MatMut<'_, T>) {
     check(p, &c);
     let batch = offsets(&p.batch);
     let c_view = CView::new(c);
+    if tiny::run(p, &batch, c_view) {
+        return;
+    }
     // One row waits for the columns it reads.
     let work = p.m.max(2).saturating_mul(p.n).saturating_mul(p.k.max(8));
     let threads = if work.saturating_mul(batch.len()) < PARALLEL_WORK { 1 } else { parallel::threads() };

@@ -2,7 +2,9 @@
 
 use super::kernel::{Kernels, f32_kernels, f64_kernels, plain_kernels, wide_kernels};
 use super::{Mat, Packed};
+use crate::half_float::{bf16_from_f32, bf16_to_f32};
 use crate::scratch::Plain;
+use crate::simd::vectorize;
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use num_complex::Complex;
 
@@ -182,17 +184,17 @@ impl<T: Compute> Multiply for T {
 }
 
 macro_rules! half {
-    ($($t:ty)*) => {$(
+    ($($t:ty, |$x:ident, $y:ident| $widen:expr, $narrow:expr;)*) => {$(
         impl Multiply for $t {
             type Acc = f32;
             fn as_acc(_: &[Self]) -> Option<&[f32]> {
                 None
             }
-            fn widen(x: &[Self], y: &mut [f32]) {
-                x.convert_to_f32_slice(y);
+            fn widen($x: &[Self], $y: &mut [f32]) {
+                $widen
             }
-            fn narrow(x: &[f32], y: &mut [Self]) {
-                y.convert_from_f32_slice(x);
+            fn narrow($x: &[f32], $y: &mut [Self]) {
+                $narrow
             }
             fn packed_right(k: usize, n: usize, b: Mat<'_, Self>) -> Packed<f32> {
                 Packed::narrow(k, n, b)
@@ -200,4 +202,15 @@ macro_rules! half {
         }
     )*};
 }
-half! { f16 bf16 }
+half! {
+    f16, |x, y| x.convert_to_f32_slice(y), y.convert_from_f32_slice(x);
+    bf16, |x, y| each(x, y, bf16_to_f32), each(x, y, bf16_from_f32);
+}
+
+/// Converts numbers one by one, in vectors.
+fn each<X: Copy, Y>(x: &[X], y: &mut [Y], f: impl Fn(X) -> Y) {
+    vectorize(
+        #[inline(always)]
+        || y.iter_mut().zip(x).for_each(|(y, &x)| *y = f(x)),
+    );
+}

@@ -41,6 +41,7 @@ mod strip;
 mod tap_bodies;
 mod tensor;
 mod tile;
+mod tiny;
 mod view;
 mod winograd_bodies;
 mod with_half;

@@ -105,7 +105,13 @@ impl<'a, T: Multiply> Part<'a, T> {
             let made = Some((buffer.slice::<T::Acc>(rows * width).as_mut_ptr().cast(), width));
             return (after.f)(Finished { start, at, rows, stride, cols: width, made, to: None, has_tail });
         }
-        if self.buffer.is_some() {
+        if self.buffer.is_some() && cs == 1 {
+            for i in 0..rows {
+                // SAFETY: a row of this task's part of C.
+                let row = unsafe { std::slice::from_raw_parts_mut(one.c.data.add(at + i * stride), width) };
+                T::narrow(self.row(i), row);
+            }
+        } else if self.buffer.is_some() {
             let mut rounded = Scratch::take::<T>(width);
             for i in 0..rows {
                 let rounded = rounded.slice::<T>(width);

@@ -367,3 +367,27 @@ fn there_is_one_order_of_summation() {
         }
     }
 }
+
+/// A small product has the same bits in a batch and alone.
+#[test]
+fn products_of_a_batch_are_those_alone() {
+    for (m, n, k) in [(1, 1, 1), (4, 4, 4), (3, 5, 2), (8, 8, 8), (15, 24, 17), (33, 40, 9), (2, 3, 300)] {
+        let (a, b) = (numbers::<f32>(3 * m * k, 1), numbers::<f32>(3 * k * n, 2));
+        for turned in [false, true] {
+            let (rows, cols) = strides(turned, k, n);
+            let mut c = vec![f32::NAN; 3 * m * n];
+            let mut p = Product::new(m, n, k, Mat::new(&a, k, 1), Mat::new(&b, rows, cols));
+            p.alpha = 0.3;
+            let apart = [[m * k], [k * n], [m * n]];
+            p.batch = Batch { sizes: &[3], a: &apart[0], b: &apart[1], c: &apart[2], start: &[] };
+            gemm(&p, MatMut { data: &mut c, rows: n, cols: 1 });
+            for (i, c) in c.chunks(m * n).enumerate() {
+                let mut alone = vec![f32::NAN; m * n];
+                let (a, b) = (Mat::new(&a[i * m * k..], k, 1), Mat::new(&b[i * k * n..], rows, cols));
+                let p = Product { alpha: 0.3, ..Product::new(m, n, k, a, b) };
+                gemm(&p, MatMut { data: &mut alone, rows: n, cols: 1 });
+                assert_eq!(c, alone, "{m}x{n}x{k}, {i} of three");
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::BLOCK;
 use crate::layout::wrap_dims;
 use crate::{Error, Layout, Result};
 
@@ -78,6 +79,19 @@ impl Geometry {
         let inner = *self.kept.last()?;
         let least = self.reduced.iter().map(|r| r.1.unsigned_abs()).min().unwrap_or(usize::MAX);
         (inner.size >= 8 && inner.x.unsigned_abs() < least).then_some(inner)
+    }
+
+    /// Whether rows of outputs, of elements of so many bytes, are evenly spaced, and those of a block lie so near that
+    /// they may be read in any order.
+    pub(crate) fn is_near(&self, bytes: usize) -> bool {
+        /// What a CPU has addresses of at hand.
+        const REACH: usize = 1 << 18;
+        match (&self.reduced[..], self.kept.last()) {
+            (&[(size, stride)], Some(inner)) => {
+                inner.x == 1 && size.min(BLOCK).saturating_mul(stride.unsigned_abs()).saturating_mul(bytes) <= REACH
+            }
+            _ => false,
+        }
     }
 
     /// Offsets into input, output and context of the output at a position in the order of `kept`.

@@ -161,6 +161,71 @@ where
     }
 }
 
+/// Outputs whose lanes are in registers, one lane after the other.
+pub(super) const TILE: usize = 32;
+
+/// A block of input rows over whole tiles of outputs, `stride` apart. Lanes are taken in the order in which they are
+/// combined by halves: 0, 16, 8, 24, 4, …, so that few of them wait for others.
+pub(super) struct AcrossTiles<'a, T, A, C, F, G, H> {
+    /// The first row; each has a valid element for every context.
+    pub(super) x: *const T,
+    pub(super) stride: isize,
+    pub(super) count: usize,
+    /// What the block is reduced to, for every output: whole tiles.
+    pub(super) out: &'a mut [A],
+    pub(super) context: &'a [C],
+    /// The number of the first row in the reduction.
+    pub(super) index: usize,
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AcrossTiles<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
+{
+    type Output = ();
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) {
+        let lanes = lanes(self.count);
+        let unused = usize::BITS - lanes.trailing_zeros();
+        let tiles = self.out.as_chunks_mut::<TILE>().0.iter_mut().zip(self.context.as_chunks::<TILE>().0);
+        for (tile, (out, context)) in tiles.enumerate() {
+            // Lanes that wait for the other half of theirs.
+            let mut waiting = [[self.steps.init; TILE]; LANES.ilog2() as usize];
+            let mut depth = 0;
+            for i in 0..lanes {
+                let lane = i.reverse_bits().checked_shr(unused).unwrap_or(0);
+                let mut acc = [self.steps.init; TILE];
+                for row in (lane..self.count).step_by(LANES) {
+                    let x = self.x.wrapping_offset(self.stride * row as isize + (tile * TILE) as isize);
+                    // SAFETY: whoever makes this kernel names rows of as many elements as there are contexts.
+                    let x = unsafe { &*x.cast::<[T; TILE]>() };
+                    for j in 0..TILE {
+                        acc[j] = (self.steps.fold)(acc[j], x[j], context[j], self.index + row);
+                    }
+                }
+                for _ in 0..(i + 1).trailing_zeros() {
+                    depth -= 1;
+                    for j in 0..TILE {
+                        acc[j] = (self.steps.combine)(waiting[depth][j], acc[j]);
+                    }
+                }
+                if i + 1 == lanes {
+                    *out = acc;
+                } else {
+                    waiting[depth] = acc;
+                    depth += 1;
+                }
+            }
+        }
+    }
+}
+
 /// `a[j] = combine(a[j], b[j])`
 pub(super) struct CombineRows<'a, A, F, G, H> {
     pub(super) a: &'a mut [A],

@@ -58,15 +58,17 @@ pub(super) fn maximum(
             } else {
                 found.chunks_exact_mut(volume).map(Some).collect()
             };
+            let shared_runs = Run::of(&shared[2]);
             for_rows_and(x, size, out, volume, &mut rows, |plane, x, out, found| {
                 // What was made for the first plane is not too large for another one.
                 let own = if by_plane { axes(plane).ok() } else { None };
-                let axes = own.as_ref().unwrap_or(&shared);
+                let own_runs = own.as_ref().map(|own| Run::of(&own[2]));
+                let (axes, runs) = (own.as_ref().unwrap_or(&shared), own_runs.as_ref().unwrap_or(&shared_runs));
                 match found {
                     Some(found) => max_indexed(x, axes, inner, out, found),
                     None => vectorize(
                         #[inline(always)]
-                        || max_plane(x, axes, out),
+                        || max_plane(x, axes, runs, out),
                     ),
                 }
             });
@@ -283,7 +285,7 @@ fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]
 /// The maxima of a plane: first down the rows of a window, which is vector work, then along them. Where zeros of two
 /// signs may be equal, the first one of the window counts, so such windows are gone through in order.
 #[inline(always)]
-fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
+fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], out: &mut [T]) {
     let width = axes[2].input;
     let mut column = vec![T::LEAST; width];
     let mut outs = out.chunks_exact_mut(axes[2].windows.len());
@@ -308,15 +310,17 @@ fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], out: &mut [T]) {
                 }
                 continue;
             }
-            for (out, &(start, end, _)) in out.iter_mut().zip(&axes[2].windows) {
-                *out = T::LEAST;
-                column[start..end].iter().step_by(axes[2].step).for_each(|&x| *out = raised(*out, x));
+            out.fill(T::LEAST);
+            for run in runs {
+                for tap in (run.start..run.start + run.length).step_by(axes[2].step) {
+                    fold_every(&column[tap..], run.stride, &mut out[run.first..][..run.count], raised);
+                }
             }
         }
     }
 }
 
-/// Neighboring windows of a row that are alike: their sums are vector work.
+/// Neighboring windows of a row that are alike: they are folded in vectors.
 struct Run {
     /// The first window, and how many there are.
     first: usize,
@@ -360,13 +364,17 @@ fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], divisor: Option
             out.fill(T::default());
             for run in runs {
                 let out = &mut out[run.first..][..run.count];
-                for d in (d.0..d.1).step_by(axes[0].step) {
-                    for h in (h.0..h.1).step_by(axes[1].step) {
-                        let row = &x[(d * axes[1].input + h) * width..][..width];
+                let rows = (d.0..d.1).step_by(axes[0].step).flat_map(|d| {
+                    let rows = (h.0..h.1).step_by(axes[1].step);
+                    rows.map(move |h| &x[(d * axes[1].input + h) * width..][..width])
+                });
+                match run.stride {
+                    1 | 2 => rows.for_each(|row| {
                         for tap in (run.start..run.start + run.length).step_by(axes[2].step) {
-                            add_every(&row[tap..], run.stride, out);
+                            fold_every(&row[tap..], run.stride, out, add);
                         }
-                    }
+                    }),
+                    _ => spaced_sums(rows, run, axes[2].step, out),
                 }
                 if d.1 > d.0 && h.1 > h.0 && run.length > 0 {
                     let n = divisor.unwrap_or(d.2 * h.2 * run.size);
@@ -377,16 +385,37 @@ fn avg_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], divisor: Option
     }
 }
 
-/// Adds every `stride`th number to the sums.
+/// The sums of windows that begin far apart, some of them at a time in registers.
 #[inline(always)]
-fn add_every<T: Pooled>(x: &[T], stride: usize, sums: &mut [T]) {
+fn spaced_sums<'a, T: Pooled>(rows: impl Iterator<Item = &'a [T]> + Clone, run: &Run, step: usize, out: &mut [T]) {
+    const ABREAST: usize = 8;
+    for (i, out) in out.chunks_mut(ABREAST).enumerate() {
+        // Those that are missing in the last ones are its last one again.
+        let last = out.len() - 1;
+        let starts: [usize; ABREAST] = std::array::from_fn(|j| run.start + (i * ABREAST + j.min(last)) * run.stride);
+        let mut sums = [T::default(); ABREAST];
+        rows.clone().for_each(|row| {
+            for tap in (0..run.length).step_by(step) {
+                for j in 0..ABREAST {
+                    sums[j] = sums[j].plus(row[starts[j] + tap]);
+                }
+            }
+        });
+        out.copy_from_slice(&sums[..out.len()]);
+    }
+}
+
+/// Folds every `stride`th number into its place.
+#[inline(always)]
+fn fold_every<T: Pooled>(x: &[T], stride: usize, folded: &mut [T], f: impl Fn(T, T) -> T) {
     match stride {
-        1 => sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = sum.plus(x)),
+        1 => folded.iter_mut().zip(x).for_each(|(y, &x)| *y = f(*y, x)),
         2 => {
             let (pairs, rest) = x.as_chunks::<2>();
-            let firsts = pairs.iter().map(|p| p[0]).chain(rest.first().copied());
-            sums.iter_mut().zip(firsts).for_each(|(sum, x)| *sum = sum.plus(x));
+            let (whole, last) = folded.split_at_mut(pairs.len().min(folded.len()));
+            whole.iter_mut().zip(pairs).for_each(|(y, pair)| *y = f(*y, pair[0]));
+            last.iter_mut().zip(rest).for_each(|(y, &x)| *y = f(*y, x));
         }
-        _ => sums.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(sum, &x)| *sum = sum.plus(x)),
+        _ => folded.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(y, &x)| *y = f(*y, x)),
     }
 }

@@ -38,7 +38,7 @@ pub fn sliding(input: i64, count: i64, [kernel, stride, padding, dilation]: [i64
         let first = i * stride - padding;
         let size = (first + kernel).min(input + padding) - first;
         // Taps before the input fall away, and stay on the grid of the dilation.
-        let skipped = (-first).max(0).div_euclid(dilation) + i64::from((-first).max(0) % dilation != 0);
+        let skipped = if first < 0 { (-first).unsigned_abs().div_ceil(dilation.unsigned_abs()) as i64 } else { 0 };
         let start = first + skipped * dilation;
         let end = (first + (kernel - 1) * dilation + 1).min(input);
         (start as usize, end.max(start) as usize, size)
