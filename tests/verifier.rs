@@ -255,3 +255,34 @@ Range constraints: {s0: VR[3, int_oo]}
         assert_eq!(oxport::verify(&program).len(), errors, "{guard}");
     }
 }
+
+/// That examples are as large does not make sizes one: branches of two sizes give a third.
+#[test]
+fn branches_of_two_sizes() {
+    let text = "ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, p: \"b8[]\", x: \"f32[s0, s1]\"):
+            true_graph_0 = self.true_graph_0
+            false_graph_0 = self.false_graph_0
+            cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, [x])
+            getitem: \"f32[u0]\" = cond[0]
+            return (getitem,)
+
+        class true_graph_0(torch.nn.Module):
+            def forward(self, x: \"f32[s0, s1]\"):
+                sum_1: \"f32[s1]\" = torch.ops.aten.sum.dim_IntList(x, [0])
+                return (sum_1,)
+
+        class false_graph_0(torch.nn.Module):
+            def forward(self, x: \"f32[s0, s1]\"):
+                sum_1: \"f32[s0]\" = torch.ops.aten.sum.dim_IntList(x, [1])
+                return (sum_1,)
+";
+    let mut program = oxport_ir::parse::parse(text, registry()).expect("a program");
+    let sizes = tensor(&mut program, "x").sizes.clone();
+    for symbol in sizes.iter().flat_map(|size| size.free_symbols()) {
+        program.env.set_hint(&symbol, 3);
+    }
+    let found: Vec<String> = oxport::verify(&program).iter().map(|d| d.to_string()).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -54,7 +54,8 @@ pub fn view_in_place(registry: &Registry, op: &Op) -> Option<Op> {
     (!matches!(view.def()?.write_back, WriteBack::None) && view.schema()?.is_view()).then_some(view)
 }
 
-/// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`.
+/// The operator that is this one without its `out=` arguments: `add.out` → `add.Tensor`. One that makes a tensor may
+/// ask what kind of tensor beside: `zeros.out` → `zeros`.
 ///
 /// # Errors
 /// Unsupported, if there is none.
@@ -62,9 +63,12 @@ pub fn out_variant(registry: &Registry, op: &Op) -> Result<Op> {
     let base = &*format!("{}::{}", op.namespace(), op.packet());
     let wanted = signature(op, |p| !p.is_written());
     let fits = |s: &FunctionSchema| !s.is_mutable();
-    overloads(registry, base)
-        .find(|variant| variant.schema().is_some_and(fits) && signature(variant, |_| true) == wanted)
-        .ok_or_else(|| none(op))
+    let is_kind = |p: &Param| p.kw_only && matches!(&*p.name, "dtype" | "layout" | "device" | "pin_memory");
+    let found = |all: bool| {
+        let mut variants = overloads(registry, base).filter(|variant| variant.schema().is_some_and(fits));
+        variants.find(|variant| signature(variant, |p| all || !is_kind(p)) == wanted)
+    };
+    found(true).or_else(|| found(false)).ok_or_else(|| none(op))
 }
 
 fn none(op: &Op) -> Error {

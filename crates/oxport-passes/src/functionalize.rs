@@ -12,6 +12,8 @@
 //! Laws: a program that writes nothing is returned as it is, with the ATEN dialect; nodes that stay keep their names,
 //! and a write `add_` becomes the node `add_` that calls `add`; a program grows by a factor at most, or is refused.
 
+mod outs;
+
 use crate::aliasing::{Parts, Step, is_alias, is_dense, parts};
 use crate::outputs::{mutation_outputs, separate_outputs};
 use crate::propagate_strides::{differ, have_other_strides, restride_users};
@@ -19,7 +21,7 @@ use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
 use oxport_ir::infer::bind_build;
-use oxport_ir::variants::{arguments_of_variant, functional_variant, out_variant, view_in_place};
+use oxport_ir::variants::{arguments_of_variant, functional_variant, view_in_place};
 use oxport_ir::{
     Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, Node, NodeId, NodeKind, Op,
     Registry, Result, Val,
@@ -367,71 +369,6 @@ impl Functional<'_> {
             self.assign(target, new, new)?;
         }
         Ok(())
-    }
-
-    /// A call with `out=` arguments becomes one without, whose results they then hold.
-    fn write_out(&mut self, id: NodeId, op: &Op, written: &[usize]) -> Result<()> {
-        let schema = op.schema().expect("law: a mutable operator has a schema");
-        let functional = out_variant(self.registry, op)?;
-        let node = self.graph.node(id);
-        let (args, mut kwargs) = (node.args.clone(), node.kwargs.clone());
-        let mut targets = Vec::with_capacity(written.len());
-        for &i in written {
-            let out = kwargs.shift_remove(&*schema.args[i].name).and_then(|a| a.as_node());
-            let out = out.and_then(|n| self.values.get(&n).cloned());
-            targets.push(out.ok_or_else(|| Error::invalid(format!("{} writes to no tensor", op.name())))?);
-        }
-        self.graph.set_call(id, functional.clone(), args, kwargs);
-        let sizes = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).map(|t| t.sizes.clone());
-        if let [target] = &targets[..] {
-            let value = self.cast_like(id, target.node, &functional)?;
-            if sizes(self.graph, value) != sizes(self.graph, target.node) {
-                return Err(Error::unsupported(format!("{} into a tensor of another size", op.name())));
-            }
-            return self.assign(target, value, id);
-        }
-        let node = self.graph.node(id);
-        let cx = oxport_ir::MetaCx::new(self.env);
-        let val = oxport_ir::infer::infer_call(self.graph, &functional, &node.args, &node.kwargs, &cx)?;
-        self.graph.meta_mut(id).val = Some(val);
-        let read: Vec<NodeId> = self.graph.users(id).keys().copied().collect();
-        for (i, target) in (0i64..).zip(&targets) {
-            let dtype = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).map(|t| t.dtype);
-            let wanted = dtype(self.graph, target.node);
-            let mut b = self.after(id);
-            let mut value = b.getitem(id, i)?;
-            if let (Some(have), Some(wanted)) = (dtype(b.graph, value), wanted)
-                && have != wanted
-            {
-                value = b.call_kw("aten::_to_copy", (value,), &[("dtype", wanted.into())])?;
-            }
-            // What the call returned are the tensors that it wrote.
-            for &result in &read {
-                if self.graph.node(result).getitem() == Some((id, i)) {
-                    self.graph.replace_all_uses(result, value);
-                }
-            }
-            self.assign(target, value, value)?;
-        }
-        Ok(())
-    }
-
-    /// The result of a rewritten call in the dtype of what it is written to.
-    fn cast_like(&mut self, id: NodeId, target: NodeId, op: &Op) -> Result<NodeId> {
-        let tensor = |g: &Graph, n: NodeId| g.node(n).val().and_then(|v| v.as_tensor()).cloned();
-        let Some(target) = tensor(self.graph, target) else { return Ok(id) };
-        let node = self.graph.node(id);
-        let cx = oxport_ir::MetaCx::new(self.env);
-        match oxport_ir::infer::infer_call(self.graph, op, &node.args, &node.kwargs, &cx) {
-            Ok(val) => self.graph.meta_mut(id).val = Some(val),
-            Err(e) if e.is_unsupported() => return Ok(id),
-            Err(e) => return Err(e),
-        }
-        if tensor(self.graph, id).is_none_or(|t| t.dtype == target.dtype) {
-            return Ok(id);
-        }
-        let mut b = self.after(id);
-        b.call_kw("aten::_to_copy", (id,), &[("dtype", target.dtype.into())])
     }
 
     /// A builder right behind a node.

@@ -303,12 +303,13 @@ fn item(c: &Check<'_>, a: &Argument) -> Item {
 }
 
 /// The mixtures of items that lists of the document can hold.
-const MIXTURES: [&[Item]; 8] = [
+const MIXTURES: [&[Item]; 9] = [
     &[Item::Bool, Item::SymBool],
     &[Item::Int, Item::SymInt],
     &[Item::Float, Item::SymFloat],
     &[Item::Str],
     &[Item::Tensor, Item::None],
+    &[Item::Tensor, Item::SymInt, Item::SymFloat, Item::SymBool],
     &[Item::Ints, Item::Empty],
     &[Item::Floats, Item::Empty],
     &[Item::Tensors, Item::Empty],

@@ -130,11 +130,13 @@ pub(super) fn either(cx: &MetaCx<'_>, a: &Val, b: &Val) -> Val {
             _ => a.clone(),
         };
     };
-    if x.dim() != y.dim() || x.sizes.iter().zip(&y.sizes).all(|(a, b)| cx.same(a, b)) {
+    // That examples are as large does not make sizes one: PyTorch asks the expressions.
+    let same = |a: &oxport_sym::Expr, b: &oxport_sym::Expr| cx.known(&a.eq_(b)) == Some(true);
+    if x.dim() != y.dim() || x.sizes.iter().zip(&y.sizes).all(|(a, b)| same(a, b)) {
         return a.clone();
     }
     let sizes: Vec<_> =
-        x.sizes.iter().zip(&y.sizes).map(|(a, b)| if cx.same(a, b) { a.clone() } else { cx.fresh_size() }).collect();
+        x.sizes.iter().zip(&y.sizes).map(|(a, b)| if same(a, b) { a.clone() } else { cx.fresh_size() }).collect();
     Val::Tensor(Fake { device: x.device.clone(), ..Fake::new(x.dtype, sizes) })
 }
 

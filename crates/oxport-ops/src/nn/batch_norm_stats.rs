@@ -49,13 +49,20 @@ fn by(b: &mut Builder<'_>, args: &Args<'_, Build>, variant: &str, count: usize, 
     let result = b.call(variant, arguments(args, count)?)?;
     let mut written = Vec::with_capacity(2);
     for (name, i) in STATISTICS.iter().zip(first..) {
-        // New statistics of half precision are float32, and are rounded when they are stored.
-        let (new, old) = (b.getitem(result, i)?, args.named::<NodeId>(name)?);
-        let dtype = b.fake(old)?.dtype;
-        let fits = b.fake(new)?.dtype == dtype;
-        written.push(if fits { new } else { b.call_kw("_to_copy", (new,), &[("dtype", dtype.into())])? });
+        let new = b.getitem(result, i)?;
+        written.push(stored(b, new, args.named(name)?)?);
     }
     Ok(Mutated { result, written })
+}
+
+/// New statistics in the dtype of the old ones: those of half precision are float32, and are rounded when they are
+/// stored.
+fn stored(b: &mut Builder<'_>, new: NodeId, old: NodeId) -> Result<NodeId> {
+    let dtype = b.fake(old)?.dtype;
+    if b.fake(new)?.dtype == dtype {
+        return Ok(new);
+    }
+    b.call_kw("_to_copy", (new,), &[("dtype", dtype.into())])
 }
 
 fn arguments(args: &Args<'_, Build>, count: usize) -> Result<Vec<Argument>> {
@@ -79,10 +86,11 @@ fn instance_norm(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Mutated>
     call.extend((5..8).map(|i| args.at(i)).collect::<Result<Vec<Argument>>>()?);
     let call = b.call("_native_batch_norm_legit_functional", call)?;
     let mut written = Vec::with_capacity(2);
-    for i in 3..5 {
+    for (name, i) in STATISTICS.iter().zip(3..) {
         let all = b.getitem(call, i)?;
         let by_sample = b.call("view", (all, vec![sizes[0].clone(), sizes[1].clone()]))?;
-        written.push(b.call("mean.dim", (by_sample, vec![0i64]))?);
+        let new = b.call("mean.dim", (by_sample, vec![0i64]))?;
+        written.push(stored(b, new, args.named(name)?)?);
     }
     let y = b.getitem(call, 0)?;
     Ok(Mutated { result: b.call("view", (y, sizes))?, written })

@@ -120,8 +120,9 @@ pub(crate) fn classes_meta(args: &MetaArgs<'_>, x: &Fake, target: &Fake, weight:
     }
     ensure!(single || target.dim() == sizes.len(), "{name}: classes {target} of {x}");
     if !single {
-        for (a, b) in sizes.iter().zip(&target.sizes) {
+        for (a, b) in sizes.iter_mut().zip(&target.sizes) {
             agree(args.cx, a, b, "sizes of input and classes")?;
+            a.clone_from(b);
         }
     }
     if let Some(w) = weight {

@@ -188,7 +188,17 @@ fn circular_meta(args: &MetaArgs<'_>) -> Metas {
 /// Where `count` elements of a line of `n` elements come from, with so much padding on the left.
 pub(crate) fn sources(edge: Edge, n: i64, count: i64, left: i64) -> Result<Vec<usize>> {
     let mut sources = table(count.max(0) as usize)?;
-    sources.extend((0..count).map(|i| if n == 0 { NOWHERE } else { edge.source(i.saturating_sub(left), n) }));
+    // What is repeated is what a negative padding leaves.
+    let (first, left, kept) = match edge {
+        Edge::Circular => {
+            let right = count - n - left;
+            let first = (-left).max(0);
+            (first, left.max(0), n - first - (-right).max(0))
+        }
+        _ => (0, left, n),
+    };
+    let source = |i: i64| edge.source(i.saturating_sub(left), kept).saturating_add(first as usize);
+    sources.extend((0..count).map(|i| if kept <= 0 { NOWHERE } else { source(i) }));
     Ok(sources)
 }
 

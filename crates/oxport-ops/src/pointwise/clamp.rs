@@ -88,7 +88,7 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
         (true, false) => bound(a, o, 1, true),
         (false, _) => bound(a, o, 2, false),
         _ => {
-            let (low, high) = (input(a, 1, dtype)?, input(a, 2, dtype)?);
+            let (low, high) = (limit(a, 1, dtype, true)?, limit(a, 2, dtype, false)?);
             computed!(real dtype, |T| match (uniform::<T>(&low)?, uniform::<T>(&high)?) {
                 (Some(l), Some(h)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(Ordered::maximum(x, l), h)),
                 _ => map3(&x, &low, &high, &mut o[0], |x: T, l: T, h: T| Ordered::minimum(Ordered::maximum(x, l), h)),
@@ -100,13 +100,33 @@ fn clamp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 /// The greater (`is_low`) or lesser of operand 0 and operand `i`.
 fn bound(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, is_low: bool) -> Result<()> {
     let dtype = o[0].dtype();
-    let (x, y) = (input(a, 0, dtype)?, input(a, i, dtype)?);
+    let (x, y) = (input(a, 0, dtype)?, limit(a, i, dtype, is_low)?);
     computed!(real dtype, |T| match (is_low, uniform::<T>(&y)?) {
         (true, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::maximum(x, y)),
         (false, Some(y)) => map1(&x, &mut o[0], move |x: T| Ordered::minimum(x, y)),
         (true, None) => map2(&x, &y, &mut o[0], <T as Ordered>::maximum),
         (false, None) => map2(&x, &y, &mut o[0], <T as Ordered>::minimum),
     })
+}
+
+/// Operand `i` in the result's dtype. A number beyond the integers of it is the last one of them, and is refused where
+/// nothing else would be left, as in PyTorch.
+fn limit(a: &RealArgs<'_>, i: usize, dtype: DType, is_low: bool) -> Result<Tensor> {
+    let number = match a.at::<Operand<'_, oxport_ir::Real>>(i)? {
+        Operand::Number(n) => n.known(),
+        Operand::Tensor(_) => None,
+    };
+    let (Some(Scalar::Int(n)), true) = (number, dtype.is_integer()) else { return input(a, i, dtype) };
+    let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+    let magnitude = 1i128 << (8 * dtype.size() - usize::from(is_signed));
+    let (least, greatest) = (if is_signed { -magnitude } else { 0 }, magnitude - 1);
+    let (n, side) = (i128::from(n), if is_low { "min" } else { "max" });
+    ensure!(
+        if is_low { n <= greatest } else { n >= least },
+        "Clamp {side} value {n} is outside the representable range of torch.{}",
+        dtype.name()
+    );
+    Ok(Tensor::from_scalar(Scalar::Int(n.clamp(least, greatest) as i64), dtype))
 }
 
 fn least(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {

@@ -91,6 +91,10 @@ where
             break;
         }
     }
+    // Beside floats with dimensions a complex number without any gives its category only.
+    if let (Some(Category::Float), Some(Category::Complex), Some(floats)) = (category(dims), category(result), dims) {
+        result = Some(floats.to_complex());
+    }
     if let Some(d) = result {
         // A lower-priority group of the same category does not widen; but unsigned dtypes and float8 mix with nothing.
         for other in [dims, zero].into_iter().flatten() {

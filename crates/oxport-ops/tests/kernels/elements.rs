@@ -27,6 +27,35 @@ mod advanced {
     }
 }
 
+mod bounds {
+    /// Numbers beyond the integers of a dtype bound nothing; PyTorch refuses those that leave nothing.
+    #[test]
+    fn numbers_beyond_a_dtype() {
+        crate::trial::check(&[
+            ("clamp", "u8[2, 4, 5], -1, 3", "u8[3] 2 3 3"),
+            ("clamp", "u8[2, 4, 5], 3, 300", "u8[3] 3 4 5"),
+            ("clamp_min", "u8[2, 4, 5], -1", "u8[3] 2 4 5"),
+            ("clamp_max", "u8[2, 4, 5], -1", "error"),
+            ("clamp_min", "i8[2, 4, 5], 128", "error"),
+            ("clamp", "i8[-128, 4, 127], -200, 200", "i8[3] -128 4 127"),
+            ("clamp_max", "i32[2, 4, 5], 1099511627776", "i32[3] 2 4 5"),
+            ("clamp_min", "i64[2, 4, 5], -9223372036854775808", "i64[3] 2 4 5"),
+        ]);
+    }
+}
+
+mod circular {
+    /// What a negative padding leaves is repeated.
+    #[test]
+    fn cropped_and_padded() {
+        crate::trial::check(&[
+            ("_pad_circular", "f32[[[0, 1, 2, 3, 4]]], [-1, 1]", "f32[1, 1, 5] 1 2 3 4 1"),
+            ("_pad_circular", "f32[[[0, 1, 2, 3, 4]]], [2, -1]", "f32[1, 1, 6] 2 3 0 1 2 3"),
+            ("_pad_circular", "f32[[[0, 1, 2, 3, 4]]], [1, 2]", "f32[1, 1, 8] 4 0 1 2 3 4 0 1"),
+        ]);
+    }
+}
+
 mod bins {
     #[test]
     fn finds_places_and_counts() {

@@ -133,6 +133,12 @@ impl GraphWriter<'_, '_> {
         if let Some(lists) = all(items, |a| all(inner(a)?, real)) {
             return Ok(Json::AsFloatLists(lists));
         }
+        // Operands of a higher-order operator: PyTorch writes tensors and symbolic numbers alike.
+        let is_value = |u: &Use<'_>| matches!(u, Use::Tensor | Use::Int | Use::Float | Use::Bool);
+        let any = |a: &Argument| self.named(a, is_value).map(TensorArgument::new);
+        if let Some(list) = all(items, any) {
+            return Ok(Json::AsTensors(list));
+        }
         Err("the list mixes kinds of values that the program JSON cannot mix".into())
     }
 

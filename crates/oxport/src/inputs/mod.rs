@@ -14,7 +14,7 @@ pub use files::read_any;
 pub use image::ImageOptions;
 pub use literal::Literal;
 
-use crate::io::{Values, constant, sample_inputs};
+use crate::io::{Values, constant};
 use crate::names::InputNames;
 use crate::random_inputs::{Assignment, Fill, InputGenerator, Known};
 use crate::{Error, ExportedProgram, Result, Scalar, Tensor, Val, Value};
@@ -234,9 +234,12 @@ impl Gathered<'_> {
         let any_given = request.file.is_some() || self.given.iter().any(Option::is_some);
         let wants_random = request.is_random || !request.sizes.is_empty();
         let is_open_any = (0..self.given.len()).any(is_open);
-        let samples = match wants_random || !is_open_any || request.file.is_some() {
-            true => None,
-            false => sample_inputs(self.program, limits),
+        let (samples, unread) = match wants_random || !is_open_any || request.file.is_some() {
+            true => (None, None),
+            false => match oxport_pt2::example_inputs(self.program, limits) {
+                Ok(samples) => (samples, None),
+                Err(e) => (None, Some(format!("the archive's sample inputs cannot be read: {e}"))),
+            },
         };
         let is_generated = is_open_any && samples.is_none() && (wants_random || !any_given);
         let known = Known { sizes: &request.sizes, values: &given };
@@ -251,8 +254,8 @@ impl Gathered<'_> {
             }
             false => None,
         };
-        let mut inputs =
-            Inputs { values: Vec::new(), sources: Vec::new(), unused: self.unused.clone(), warnings: Vec::new() };
+        let warnings = unread.into_iter().collect();
+        let mut inputs = Inputs { values: Vec::new(), sources: Vec::new(), unused: self.unused.clone(), warnings };
         for (i, name) in self.names.iter().enumerate() {
             let from = |list: &Option<Vec<Value>>| list.as_ref().and_then(|l| l.get(i)).cloned();
             let (value, source) = match (&self.given[i], default(i)) {
