@@ -286,3 +286,25 @@ fn branches_of_two_sizes() {
     let found: Vec<String> = oxport::verify(&program).iter().map(|d| d.to_string()).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// A region of nothing gives nothing: PyTorch records no value for `enable_grad` in a block of `no_grad` alone.
+#[test]
+fn regions_of_nothing() {
+    let text = "ExportedProgram:
+    class GraphModule(torch.nn.Module):
+        def forward(self, x: \"f32[3]\"):
+            submod_1 = self.submod_1
+            wrap_with_set_grad_enabled = torch.ops.higher_order.wrap_with_set_grad_enabled(False, submod_1)
+            cos: \"f32[3]\" = torch.ops.aten.cos.default(x)
+            return (cos,)
+
+        class submod_1(torch.nn.Module):
+            def forward(self):
+                return ()
+";
+    let mut program = oxport_ir::parse::parse(text, registry()).expect("a program");
+    let region = program.graph.find("wrap_with_set_grad_enabled").expect("a node of the text");
+    program.graph.meta_mut(region).val = None;
+    let found: Vec<String> = oxport::verify(&program).iter().map(|d| d.to_string()).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}

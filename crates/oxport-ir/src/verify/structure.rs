@@ -102,7 +102,12 @@ fn default(c: &mut Check<'_>, node: &Node, past: &mut bool) {
 pub(super) fn metas(c: &mut Check<'_>, from: usize) {
     let functions = |n: &&Node| n.op().is_some_and(|op| !op.is_getitem() && is_function(c, op));
     let nodes = c.graph.nodes().map(|(_, node)| node);
-    let without: Vec<&Node> = nodes.filter(|n| n.val().is_none()).filter(functions).collect();
+    // A region of nothing gives nothing, of which PyTorch records no value.
+    let gives_something = |n: &&Node| {
+        let mut regions = n.args.iter().filter_map(|a| c.graph.subgraph_of(a.as_node()?)).peekable();
+        regions.peek().is_none() || regions.any(|region| !region.outputs().is_empty())
+    };
+    let without: Vec<&Node> = nodes.filter(|n| n.val().is_none()).filter(functions).filter(gives_something).collect();
     if without.is_empty() {
         return;
     }

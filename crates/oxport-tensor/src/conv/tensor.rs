@@ -21,6 +21,11 @@ const SMALL_WORK: usize = 16 << 20;
 /// Kernels with fewer places, of all channels, are packed while a product runs.
 const LEAST_PLACES: i64 = 8;
 
+/// That there is room for so many bytes of work.
+fn room(bytes: usize) -> Result<()> {
+    if bytes <= SMALL_WORK { memory::admit(bytes) } else { memory::table::<u8>(bytes).map(drop) }
+}
+
 /// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<'a> {
@@ -87,8 +92,7 @@ impl ConvOptions<'_> {
     /// large), or more than there is, for numbers of so many bytes.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
         if let Some(work) = g.work().filter(|&work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
-            let bytes = work.saturating_mul(bytes);
-            return if bytes <= SMALL_WORK { memory::admit(bytes) } else { memory::table::<u8>(bytes).map(drop) };
+            return room(work.saturating_mul(bytes));
         }
         Err(Error::unsupported(format!(
             "a convolution of {x:?} with a kernel {weight:?} and {self:?}: it takes too much memory"
@@ -214,8 +218,8 @@ impl PackedKernel {
 pub struct With<'a> {
     /// The same weight.
     pub packed: Option<&'a PackedKernel>,
-    /// What finished elements are given to as by [`Convolution`], unless the pixels of the output are not evenly
-    /// spaced.
+    /// What finished elements are given to as by [`Convolution`], unless they are halves, or the pixels of the output
+    /// are not evenly spaced.
     pub after: Option<After<'a>>,
     /// What it has to do with a neighbor.
     pub sliding: Sliding<'a>,
@@ -345,6 +349,7 @@ impl Operands<'_> {
         const TASK: usize = 1 << 14;
         let x = if self.x.layout().is_dense() { self.x.forward()? } else { Cow::Owned(self.x.contiguous()?) };
         let (from, to) = (x.span::<T>()?, out.numel());
+        room(from.len().saturating_add(to).saturating_mul(size_of::<f32>()))?;
         let mut scratch = [Scratch::take::<f32>(from.len()), Scratch::take::<f32>(to)];
         let [wide, sums] = &mut scratch;
         let (wide, sums) = (wide.slice::<f32>(from.len()), sums.slice::<f32>(to));
