@@ -3,7 +3,7 @@
 use crate::{all, programs};
 use oxport::{ExportedProgram, Limits, Model, Opt, Toolchain, Value, registry};
 use oxport_ir::parse::parse;
-use oxport_ir::{Argument, Class, Graph, Kwargs, NodeId, ProgramBuilder};
+use oxport_ir::{Argument, Class, Dialect, Graph, Kwargs, NodeId, ProgramBuilder};
 use oxport_tensor::Tensor;
 use std::path::Path;
 
@@ -30,6 +30,18 @@ fn name_arguments(graph: &mut Graph) -> usize {
         graph.set_args(id, Vec::new(), kwargs);
     }
     named
+}
+
+/// PyTorch loads no functional program with an operator that writes.
+#[test]
+fn operators_that_are_not_known_may_write() {
+    let text = |call: &str| {
+        let first = "relu: \"f32[2]\" = torch.ops.aten.relu_.default(x)";
+        fx(&format!("def forward(self, x: \"f32[2]\"):\n    {first}\n    {call}\n    return (relu,)\n"))
+    };
+    let dialect = |call: &str| oxport::functionalize(&text(call)).expect("a functional program").dialect;
+    assert_eq!(dialect("exp = torch.ops.aten.exp.default(relu)"), Dialect::Aten);
+    assert_eq!(dialect("fill = torch.ops.mine.fill.default(relu)"), Dialect::Training);
 }
 
 #[test]

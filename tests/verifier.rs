@@ -50,6 +50,11 @@ const CAT: &str = "    c: \"f32[4, 3]\" = torch.ops.aten.cat.default([x, y])\n  
 const TAKE: &str = "    n: \"i64[6, 2]\" = torch.ops.aten.nonzero_static.default(x, size = 6)\n    \
     i: \"i64[6]\" = torch.ops.aten.select.int(n, 1, 0)\n    \
     t: \"f32[2, 6]\" = torch.ops.aten.index.Tensor(x, [y, i])\n    return (t,)\n";
+const BAG: &str = "    b: \"bf16[2, 3]\" = torch.ops.aten.to.dtype(x, torch.bfloat16)\n    \
+    n: \"i64[6, 2]\" = torch.ops.aten.nonzero_static.default(x, size = 6)\n    \
+    i: \"i64[6]\" = torch.ops.aten.select.int(n, 1, 0)\n    \
+    o: \"i64[1]\" = torch.ops.aten.slice.Tensor(i, 0, 0, 1)\n    \
+    e = torch.ops.aten.embedding_bag.default(b, i, o)\n    g: \"bf16[1, 3]\" = e[0]\n    return (g,)\n";
 const NOTHING: &str = "    r = torch.ops.aten._assert_async.default(x)\n    s: \"f32[2, 3]\" = \
     torch.ops.aten.relu.default(r)\n    return (s,)\n";
 
@@ -57,6 +62,15 @@ const DRAW: &str = "    b: \"f32[2, 3]\" = torch.ops.aten.bernoulli.default(x, g
 
 const CASES: &[Case] = &[
     (DRAW, |_| (), &[]),
+    (
+        BAG,
+        |p| {
+            let indices = val(p, "i").clone();
+            *element(p, "e", 1) = indices.clone();
+            *element(p, "e", 2) = indices;
+        },
+        &["error[meta] at node e: element 2: the recorded meta is i64[6], the operator yields i64[1]"],
+    ),
     (
         SPLIT,
         |p| {

@@ -83,6 +83,25 @@ impl<'a> MetaCx<'a> {
             None => self.env.is(size, n).unwrap_or_else(|| self.decide(&size.eq_(&Expr::from(n)), false)),
         }
     }
+    /// True if the memory format that PyTorch suggests for this tensor is channels-last: strides grow from the channels
+    /// over columns and rows to the batch, gaps and dimensions of size 1 included (`is_strides_like_channels_last`).
+    pub fn suggests_channels_last(&self, t: &Fake) -> bool {
+        let n = t.dim();
+        if n != 4 && n != 5 || self.is(&t.strides[1], 0) {
+            return false;
+        }
+        let mut least = Expr::from(0i64);
+        for d in std::iter::once(1).chain((2..n).rev()).chain([0]) {
+            let (size, stride) = (&t.sizes[d], &t.strides[d]);
+            // Where channels, columns and rows are one each, it may as well be contiguous, and is taken to be.
+            let is_vague = d == 0 && self.same(&least, &t.strides[1]);
+            if self.is(size, 0) || self.decide(&stride.lt(&least), true) || is_vague {
+                return false;
+            }
+            least = stride * size;
+        }
+        true
+    }
     /// The value of an integer: a constant, or its hint.
     pub fn hint(&self, e: &Expr) -> Option<i64> {
         e.as_int().or_else(|| self.env.hint_of(e)?.as_i64())

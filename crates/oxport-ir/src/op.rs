@@ -64,6 +64,10 @@ impl Op {
     pub fn schema(&self) -> Option<&FunctionSchema> {
         self.0.schema.as_ref()
     }
+    /// True for an operator of which not even the schema is known: it may write to its arguments.
+    pub fn is_unknown(&self) -> bool {
+        self.schema().is_none() && self.intrinsic().is_none() && !self.is_python() && !self.is_higher_order()
+    }
     /// The table entry, if oxport implements it.
     pub fn def(&self) -> Option<&OpDef> {
         self.0.def.as_deref()

@@ -82,6 +82,8 @@ pub struct OpDef {
     pub across_devices: bool,
     /// Whether it is a Python function on numbers that PyTorch loads in programs (`torch._export.verifier`).
     pub on_numbers: bool,
+    /// Results of whose sizes PyTorch's meta function and its kernel disagree; what is recorded of these is not judged.
+    pub open_sizes: &'static [usize],
     /// What PyTorch's fake tensors make of its dtypes under autocast, where that is not what it computes.
     pub autocast_fake: Option<AutocastFn>,
     /// Calls that must work, as text: `f32[2, 3], 1, alpha=2`; with `!` in front, calls that must be refused.
@@ -310,6 +312,7 @@ impl OpDef {
             asserts: None,
             across_devices: false,
             on_numbers: false,
+            open_sizes: &[],
             autocast_fake: None,
             samples: &[],
         }
@@ -446,6 +449,10 @@ impl OpDef {
     /// Says what PyTorch's fake tensors remember of an argument.
     pub const fn memo(self, memo: Memo) -> OpDef {
         OpDef { memo: Some(memo), ..self }
+    }
+    /// Says of which results PyTorch records other sizes than its kernel gives.
+    pub const fn open_sizes(self, results: &'static [usize]) -> OpDef {
+        OpDef { open_sizes: results, ..self }
     }
     /// Says what PyTorch records of it under autocast.
     pub const fn autocast_fake(self, f: AutocastFn) -> OpDef {

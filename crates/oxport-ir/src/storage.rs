@@ -5,7 +5,7 @@
 //!
 //! Law: an answer errs towards [`Sharing::Unclear`].
 
-use crate::{Effect, Graph, Kernel, Node, NodeId, NodeKind};
+use crate::{Effect, Graph, Kernel, Node, NodeId, NodeKind, Op};
 use std::collections::{HashMap, HashSet};
 
 /// Whose storage the tensors of a result lie in.
@@ -121,6 +121,39 @@ pub fn seen_values(graph: &Graph) -> HashSet<NodeId> {
         node.for_each_input(&mut |n| open.push(n));
     }
     followed(graph, open)
+}
+
+/// True if the graph, or one that it calls, has an operator that is not known.
+pub fn calls_unknown(graph: &Graph) -> bool {
+    let is_unknown = |node: &Node| node.op().is_some_and(Op::is_unknown);
+    graph.nodes().any(|(_, node)| is_unknown(node)) || graph.subgraphs.values().any(calls_unknown)
+}
+
+/// The nodes that mean another value behind an operator that is not known, which may write to what it is given: those
+/// whose results may lie in such a storage, and those that read one. They are to be left as they are, in their order.
+pub fn open_to_writes(graph: &Graph) -> HashSet<NodeId> {
+    let is_within = graph.subgraphs.values().any(calls_unknown);
+    let may_write = |op: &Op| op.is_unknown() || is_within && op.is_higher_order();
+    let mut open = Vec::new();
+    for (_, node) in graph.nodes().filter(|(_, node)| node.op().is_some_and(may_write)) {
+        node.for_each_input(&mut |id| open.push(id));
+    }
+    let lies_in = |node: &Node, id: NodeId| match sharing(node) {
+        Sharing::Own => false,
+        Sharing::View => node.first_input() == Some(id),
+        Sharing::Unclear => true,
+    };
+    let mut written = HashSet::new();
+    while let Some(id) = open.pop() {
+        if written.insert(id) {
+            let node = graph.node(id);
+            open.extend(node.inputs().into_iter().filter(|of| lies_in(node, *of)));
+            open.extend(graph.users(id).keys().filter(|user| lies_in(graph.node(**user), id)));
+        }
+    }
+    let readers: Vec<NodeId> = written.iter().flat_map(|id| graph.users(*id).keys().copied()).collect();
+    written.extend(readers);
+    written
 }
 
 /// Nodes, and what their results may lie in.

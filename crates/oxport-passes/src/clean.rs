@@ -3,7 +3,7 @@
 //! Laws: only pure nodes are merged and dropped; what fails, asserts, binds a symbol or draws random numbers stays
 //! (PyTorch's generator would give other numbers to what draws behind it).
 
-use oxport_ir::storage::seen_storages;
+use oxport_ir::storage::{open_to_writes, seen_storages};
 use oxport_ir::{Argument, Effect, ExportedProgram, Graph, Node, NodeId, NodeKind, Op, Val};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -76,7 +76,7 @@ pub fn merge_numbers(program: &mut ExportedProgram) -> usize {
 fn merge(graph: &mut Graph, key: &dyn Fn(&Node, &Op) -> Option<String>) -> usize {
     let merged: usize = graph.subgraphs.values_mut().map(|graph| merge(graph, key)).sum();
     let mut seen: HashMap<String, NodeId> = HashMap::new();
-    let mut own = seen_storages(graph);
+    let (mut own, open) = (seen_storages(graph), open_to_writes(graph));
     // Each merged node with the one that stays: uses are rewritten once, when the user is met.
     let mut stays: HashMap<NodeId, NodeId> = HashMap::new();
     let ids: Vec<NodeId> = graph.ids().collect();
@@ -93,7 +93,8 @@ fn merge(graph: &mut Graph, key: &dyn Fn(&Node, &Op) -> Option<String>) -> usize
         let node = graph.node(id);
         let Some(op) = node.op() else { continue };
         // Two calls that make fresh symbols have equal values, but metas that name different symbols.
-        if node.effect() != Effect::Pure || op.is_mutable() || op.is_higher_order() || is_data_dependent(node) {
+        let is_pure = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order();
+        if !is_pure || is_data_dependent(node) || open.contains(&id) {
             continue;
         }
         let Some(key) = key(node, op) else { continue };

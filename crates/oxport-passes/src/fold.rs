@@ -17,7 +17,7 @@
 //! two vectors span).
 
 use oxport_ir::infer::cost_of;
-use oxport_ir::storage::seen_values;
+use oxport_ir::storage::{open_to_writes, seen_values};
 use oxport_ir::{
     Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Fake, Graph, InputKind, Kernel, Node,
     NodeId, NodeKind, OpDef, OutputKind, Result, StateTensor, Value,
@@ -144,7 +144,7 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
     }
     let all: usize = constant.values().fold(0, |sum: usize, made| sum.saturating_add(made.sources));
     // Who is given a result may write to it: a constant would keep that, and a view of a buffer must stay one.
-    let seen = seen_values(&program.graph);
+    let (seen, open) = (seen_values(&program.graph), open_to_writes(&program.graph));
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
         // One that is made of others may be made of any number of them, but not what may be its operand (`to`).
@@ -156,7 +156,7 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
         let exact = op.def().map(|d| d.exact);
         let is_exact = op.is_getitem() || exact == Some(Exact::Bits) || !budget.exact && exact != Some(Exact::Random);
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
-        if !is_plain || !is_exact || seen.contains(&id) || size_of(node) > budget.bytes {
+        if !is_plain || !is_exact || seen.contains(&id) || open.contains(&id) || size_of(node) > budget.bytes {
             continue;
         }
         let inputs = node.inputs();

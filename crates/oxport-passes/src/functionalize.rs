@@ -40,7 +40,10 @@ pub fn functionalize(program: &ExportedProgram, registry: &Registry) -> Result<E
     let ExportedProgram { graph, env, .. } = &mut program;
     let written = functional(graph, env, registry, &tied)?;
     apart(&program, &written)?;
-    program.dialect = Dialect::Aten;
+    // An operator that is not known may write: then PyTorch does not load the program as a functional one.
+    if !oxport_ir::storage::calls_unknown(&program.graph) {
+        program.dialect = Dialect::Aten;
+    }
     mutation_outputs(&mut program, &written)?;
     separate_outputs(&mut program, registry, None)?;
     crate::eliminate_dead(&mut program);

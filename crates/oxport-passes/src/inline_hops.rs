@@ -22,7 +22,7 @@ use oxport_sym::ShapeEnv;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Replaces every wrapped call by the call, in subgraphs too.
+/// Replaces every wrapped call of an operator whose schema is known by the call, in subgraphs too.
 ///
 /// # Errors
 /// A wrapper's arguments are not what PyTorch writes; the message names the node.
@@ -68,6 +68,8 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     for id in ids {
         let Some((node, wrapper)) = graph.get(id).and_then(|n| Some((n.clone(), n.op()?.clone()))) else { continue };
         let with = match wrapper.intrinsic() {
+            // Nobody says what an operator writes that is not known; its wrapper is a function of values as it is.
+            Some(Intrinsic::AutoFunctionalized | Intrinsic::AutoFunctionalizedV2) if wraps_unknown(&node) => continue,
             Some(Intrinsic::AutoFunctionalized) => copies,
             Some(Intrinsic::AutoFunctionalizedV2) => bases,
             Some(Intrinsic::WithEffects) => effects,
@@ -79,6 +81,10 @@ fn unwrap(graph: &mut Graph, env: &mut ShapeEnv, registry: &Registry) -> Result<
     }
     restride_users(graph, env, registry, relaid);
     Ok(())
+}
+
+fn wraps_unknown(node: &Node) -> bool {
+    matches!(node.argument("_mutable_op"), Some(Argument::Op(op)) if op.is_unknown())
 }
 
 /// `auto_functionalized(op, **arguments)`: the results (or `None`), then the copies in the order of the schema.

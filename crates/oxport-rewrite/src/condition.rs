@@ -7,8 +7,8 @@ use crate::compute::{as_int, normal_range, order, wrap};
 use crate::constant::Constant;
 use crate::kind::Kind;
 use crate::terms::Terms;
-use oxport_ir::Fake;
 use oxport_ir::fake::contiguous_strides;
+use oxport_ir::{Fake, MetaCx};
 use oxport_sym::Expr;
 use oxport_tensor::DType;
 use std::cell::Cell;
@@ -45,9 +45,9 @@ pub enum Condition {
     Last(&'static str, &'static str),
     /// The tensor is laid out in row-major order without gaps.
     Contiguous(&'static str),
-    /// PyTorch adds this bias of a linear layer of the tensor in the product, and does not round twice: in half
-    /// precision the tensor is contiguous, or there is no bias.
-    RoundsOnce(&'static str, &'static str),
+    /// A reshape of the tensor to its own sizes, which sets the strides of dimensions of size 1, leaves it the memory
+    /// format that PyTorch suggests for it: convolutions and others go by that.
+    KeepsFormat(&'static str),
     /// The variable is a constant whose reciprocal is exact: a power of two, far from the ends of the range.
     PowerOfTwo(&'static str),
     /// The variable is a constant number.
@@ -74,6 +74,8 @@ pub enum Condition {
     OfDType(&'static str, &'static str),
     /// The variable is a tensor of that many dimensions.
     Rank(&'static str, usize),
+    /// The variable is a tensor of more than two dimensions.
+    Batched(&'static str),
     /// The two variables are tensors of as many dimensions.
     SameRank(&'static str, &'static str),
     /// The first variable has one number for each channel of what the weight yields (its size in that dimension), in
@@ -108,6 +110,16 @@ pub enum Condition {
     /// `e` expands the third dimension of `[b, h, 1, s, d]`, of which `k` is `[b, h, s, d]`, and `t` joins it to the
     /// second: heads are repeated one by one.
     Repeats(&'static str, &'static str, &'static str),
+}
+
+/// The tensor with the strides that `computeStride` gives dimensions of size 1 where sizes stay as they are: the next
+/// dimension's stride times its size.
+fn with_strides_of_ones(cx: &MetaCx<'_>, t: &Fake) -> Fake {
+    let mut of = t.clone();
+    for d in (0..t.dim().saturating_sub(1)).rev().filter(|&d| cx.is(&t.sizes[d], 1)) {
+        of.strides[d] = &of.strides[d + 1] * &of.sizes[d + 1];
+    }
+    of
 }
 
 /// As it is written in a text of rules: `Is(c, 0.5)`.
@@ -231,9 +243,13 @@ impl Condition {
                 wrap(dim, n)? + 1 == n
             }
             Condition::Contiguous(x) => m.is_contiguous(x)?,
-            Condition::RoundsOnce(x, b) => {
-                let is_half = matches!(m.dtype(x)?, DType::F16 | DType::BF16);
-                !is_half || matches!(m.kind(b)?, Kind::Const(Constant::None)) || m.is_contiguous(x)?
+            Condition::KeepsFormat(x) => {
+                let (env, tensors) = (m.terms.env(), [m.tensor(x)?, m.terms.laid((m.at)(x)?).tensor()?]);
+                // Whichever way open questions are answered.
+                [MetaCx::new(env), MetaCx::contrary(env)].iter().all(|cx| {
+                    let last = |t: &Fake| cx.suggests_channels_last(t);
+                    tensors.iter().all(|t| last(t) == last(&with_strides_of_ones(cx, t)))
+                })
             }
             Condition::PowerOfTwo(v) => {
                 let exponent = m.number(v)?.abs().log2();
@@ -261,6 +277,7 @@ impl Condition {
                 _ => false,
             },
             Condition::Rank(v, n) => m.tensor(v)?.dim() == n,
+            Condition::Batched(v) => m.tensor(v)?.dim() > 2,
             Condition::SameRank(a, b) => m.tensor(a)?.dim() == m.tensor(b)?.dim(),
             Condition::PerChannel(s, w, dim) => {
                 let (s, w) = (m.tensor(s)?, m.tensor(w)?);

@@ -1,8 +1,8 @@
 //! From the program's graph into the e-graph.
 //!
 //! Pure calls that inference can type become terms; everything else (placeholders, random and asserting nodes,
-//! higher-order operators, calls whose recorded meta is not what their operator gives) becomes a leaf, and stays as it
-//! is.
+//! higher-order operators, calls whose recorded meta is not what their operator gives, values that an operator which is
+//! not known may write to) becomes a leaf, and stays as it is.
 //!
 //! Law: a value in a storage that somebody sees is a class of its own, around the class of its term. Rules rewrite the
 //! term; they cannot make two storages one, nor one that was made here an input's.
@@ -13,7 +13,7 @@ use crate::term::{Constant, Term};
 use crate::typing::{Data, Graph, Kind, Typing, type_as};
 use egg::Id;
 use oxport_ir::infer::{assertion, bind_with};
-use oxport_ir::storage::{Sharing, made_by, seen_places, sees_storage, sharing};
+use oxport_ir::storage::{Sharing, made_by, open_to_writes, seen_places, sees_storage, sharing};
 use oxport_ir::{
     Arg, Argument, Assertion, Build, Effect, ExportedProgram, InputKind, Node, NodeId, NodeKind, Op, Registry, Sym, Val,
 };
@@ -87,7 +87,7 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         term_of: FxHashMap::default(),
         node_at: graph.ids().map(|id| (id.index() as u32, id)).collect(),
     };
-    let seen = seen_places(graph);
+    let (seen, open) = (seen_places(graph), open_to_writes(graph));
     let statics: Vec<NodeId> = graph
         .placeholders()
         .zip(&program.signature.inputs)
@@ -103,7 +103,9 @@ pub(crate) fn ingest<'r>(program: &ExportedProgram, registry: &'r Registry, mode
         let values = if computes(node) { &into.term_class_of } else { &into.class_of };
         let called = call(program, registry, &mut into.egraph, node, values);
         let class = match called {
-            Some((Some(term), data)) if node.effect() == Effect::Pure && !binds_symbols(graph, node) => {
+            Some((Some(term), data))
+                if node.effect() == Effect::Pure && !binds_symbols(graph, node) && !open.contains(&id) =>
+            {
                 // The first node of a term gives the class its recorded value.
                 let class = add(&mut into.egraph, term.clone(), data);
                 into.term_of.insert(id, term);

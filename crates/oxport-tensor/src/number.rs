@@ -33,6 +33,11 @@ pub trait Number: Element {
     fn mul(self, rhs: Self) -> Self;
     /// Negation; of a bool, itself.
     fn neg(self) -> Self;
+    /// `self · by + plus`; of floats, rounded once.
+    #[inline(always)]
+    fn mul_then_add(self, by: Self, plus: Self) -> Self {
+        plus.add(self.mul(by))
+    }
 }
 
 /// Numbers with an order: bool, integers, floats.
@@ -311,6 +316,9 @@ macro_rules! floats { ($($T:ident, $W:ident, $epsilon:expr, $wide:expr, $narrow:
         #[inline(always)] fn sub(self, rhs: $T) -> $T { $narrow($wide(self) - $wide(rhs)) }
         #[inline(always)] fn mul(self, rhs: $T) -> $T { $narrow($wide(self) * $wide(rhs)) }
         #[inline(always)] fn neg(self) -> $T { -self }
+        #[inline(always)] fn mul_then_add(self, by: $T, plus: $T) -> $T {
+            $narrow($W::mul_add($wide(self), $wide(by), $wide(plus)))
+        }
     }
     impl Real for $T {
         const LOWEST: $T = $T::NEG_INFINITY;

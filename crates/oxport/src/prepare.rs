@@ -3,7 +3,7 @@
 #[cfg(feature = "rewrite")]
 use crate::proof::Trace;
 use crate::{Result, Toolchain};
-use oxport_ir::{Dialect, Effect, ExportedProgram, Kernel, Op, Value};
+use oxport_ir::{Effect, ExportedProgram, Kernel, Op, Value};
 use oxport_passes::{
     Budget, Sharing, bind_calls, decompose, decompose_where, eliminate_common, eliminate_dead, fold_constants,
     functionalize, inline_wraps, merge_numbers, separate_outputs, unwrap_calls, unwrap_subclasses, unwrap_vmaps,
@@ -199,7 +199,6 @@ impl Toolchain {
         let drops = |op: &Op| op.effect() == Effect::Random && op.is_alias_at_times();
         let mut program = decompose_where(&program, &self.registry, &drops)?;
         eliminate_dead(&mut program);
-        program.dialect = Dialect::Aten;
         Ok(program)
     }
 

@@ -6,7 +6,7 @@
 //! makes for a data-dependent size stands for whatever the program recorded there.
 
 use super::Check;
-use crate::{Node, Val};
+use crate::{Node, Op, Val};
 use oxport_sym::{Expr, NextUnbacked, Number, ShapeEnv, Symbol, Unbacked};
 use oxport_tensor::DType;
 use std::collections::HashMap;
@@ -46,7 +46,8 @@ impl<'e> Compare<'e> {
     pub(super) fn result(&mut self, c: &Check<'_>, node: &Node, recorded: &Val, inferred: &Val) -> Option<String> {
         match (recorded, inferred) {
             (Val::List(a), Val::List(b)) if a.len() == b.len() => {
-                let mut pairs = a.iter().zip(b).enumerate();
+                let open = node.op().and_then(Op::def).map_or(&[][..], |def| def.open_sizes);
+                let mut pairs = a.iter().zip(b).enumerate().filter(|(i, _)| !open.contains(i));
                 pairs.find_map(|(i, (a, b))| {
                     let difference = self.differ(a, b, false)?;
                     Some(format!("{}: {difference}", c.element(node, i)))

@@ -147,7 +147,7 @@ fn call(c: &mut Check<'_>, node: &Node, op: &Op) {
         if op.schema().is_none() && op.def().is_none() && !c.registry.is_pinned(op.name()) {
             c.node_error("target", &node.name, format!("there is no higher-order operator `{}`", op.target()));
         }
-    } else if op.schema().is_none() && op.intrinsic().is_none() {
+    } else if op.is_unknown() {
         if op.is_of_pytorch() {
             c.node_error("target", &node.name, format!("there is no operator `{}`", op.target()));
         } else {

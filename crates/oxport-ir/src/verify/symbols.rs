@@ -1,7 +1,7 @@
 //! Symbols are bound before they are used: backed ones by an input, data-dependent ones by the call that makes them.
 
 use super::{Check, below};
-use crate::{Assertion, ExportedProgram, Graph, NodeId, NodeKind, Val, infer};
+use crate::{Assertion, ExportedProgram, Graph, Node, NodeId, NodeKind, Val, infer};
 use oxport_sym::{Expr, ShapeEnv, Symbol};
 use std::collections::{HashMap, HashSet};
 
@@ -91,6 +91,14 @@ impl Walk<'_> {
     /// A graph; what it binds is not bound behind it.
     fn graph(&mut self, c: &mut Check<'_>, graph: &Graph, path: &str) {
         let (mut own, mut seen) = (Vec::new(), HashSet::new());
+        // Inputs are there at once: a size of one may depend on those of a later one.
+        let inputs = graph.nodes().map(|(_, node)| node).filter(|n| n.kind == NodeKind::Placeholder && path.is_empty());
+        for val in inputs.filter_map(Node::val) {
+            for_each_size(val, &mut |e| match &e.free_symbols()[..] {
+                [s] if self.bound.insert(s.clone()) => own.push(s.clone()),
+                _ => {}
+            });
+        }
         for (id, node) in graph.nodes() {
             if let NodeKind::GetAttr(name) = &node.kind
                 && let Some(sub) = graph.subgraphs.get(name)
@@ -109,7 +117,7 @@ impl Walk<'_> {
                 met.extend(symbols.iter().filter(|s| self.names.get(s.name()) != Some(*s)).cloned());
                 let binds = match (&symbols[..], &node.kind) {
                     // Sizes in a subgraph are those of the program, or its own if they depend on data.
-                    ([s], NodeKind::Placeholder) => path.is_empty() || s.is_unbacked(),
+                    ([s], NodeKind::Placeholder) => s.is_unbacked(),
                     ([s], NodeKind::CallFunction(_)) => {
                         s.is_unbacked() && is_bare(e) && self.bindings.is_none_or(|b| b.allow(path, id, s))
                     }

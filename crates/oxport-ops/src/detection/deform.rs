@@ -65,7 +65,8 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
             ensure!(fits, "{}: value {number} cannot be converted to type int without overflow", args.name());
         }
         agree(args.cx, &offset.sizes[2 + d], &size, "sizes of offset and result")?;
-        sizes.push(size);
+        // Which is what torchvision's own meta function reads.
+        sizes.push(offset.sizes[2 + d].clone());
     }
     if has_mask {
         same_dtype(args, &[x, mask])?;

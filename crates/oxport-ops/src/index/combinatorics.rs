@@ -71,6 +71,13 @@ fn count(n: i64, r: i64, again: bool) -> Option<i64> {
     (0..r.min(n - r)).try_fold(1, each)
 }
 
+/// As [`count`], of a number that is not known: `n · (n − 1) · … // r!`, if that divisor is an integer here.
+fn symbolic_count(n: &Expr, r: i64, again: bool) -> Option<Expr> {
+    let divisor = (1..=r).try_fold(1i64, i64::checked_mul)?;
+    let top = if again { n + (r - 1) } else { n.clone() };
+    Some((0..r).fold(Expr::from(1), |product, i| product * (&top - i)).floor_div(&Expr::from(divisor)))
+}
+
 fn choices_meta(args: &MetaArgs<'_>) -> Metas {
     let (x, r, again): (&Fake, i64, bool) = args.unpack()?;
     ensure!(x.dim() == 1, "combinations of a tensor of {} dimensions", x.dim());
@@ -79,10 +86,13 @@ fn choices_meta(args: &MetaArgs<'_>) -> Metas {
     if r == 0 {
         return one(fresh(vec![Expr::from(0i64)]));
     }
-    let n =
-        args.cx.hint(&x.sizes[0]).ok_or_else(|| Error::unsupported("combinations of an unknown number of elements"))?;
-    let rows = count(n, r, again).ok_or_else(|| Error::invalid("too many combinations"))?;
-    one(fresh(vec![Expr::from(rows), Expr::from(r)]))
+    let size = &x.sizes[0];
+    let rows = match size.as_int() {
+        Some(n) => count(n, r, again).map(Expr::from),
+        None => symbolic_count(size, r, again)
+            .or_else(|| args.cx.hint(size).and_then(|n| count(n, r, again)).map(Expr::from)),
+    };
+    one(fresh(vec![rows.ok_or_else(|| Error::invalid("too many combinations"))?, Expr::from(r)]))
 }
 
 fn choices(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {

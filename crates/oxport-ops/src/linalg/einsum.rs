@@ -264,6 +264,10 @@ fn product(b: &mut Builder<'_>, x: NodeId, y: NodeId, inner: &[usize]) -> Result
             _ => columns.push(d),
         }
     }
+    // As PyTorch: where the columns stand before the rows in the result, the product is made transposed.
+    let is_turned = matches!((columns.last(), rows.first()), (Some(column), Some(row)) if column < row);
+    let (x, y) = if is_turned { (y, x) } else { (x, y) };
+    let (rows, columns) = if is_turned { (columns, rows) } else { (rows, columns) };
     let (batch_sizes, row_sizes) = (sizes_of(b, x, &batch)?, sizes_of(b, x, &rows)?);
     let (inner_sizes, column_sizes) = (sizes_of(b, x, inner)?, sizes_of(b, y, &columns)?);
     let (of_batch, of_inner) = (multiplied(b, &batch_sizes)?, multiplied(b, &inner_sizes)?);

@@ -8,7 +8,7 @@
 use crate::nn::attention::additive;
 use crate::support::checks::{floating, fresh, of_dim, of_numel, of_sizes};
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{MetaArgs, Metas};
+use crate::support::meta::{MetaArgs, Metas, dense_strides};
 use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result};
 use oxport_tensor::{Tensor, TensorMut, filled};
 
@@ -46,10 +46,10 @@ fn meta(args: &MetaArgs<'_>) -> Metas {
     of_sizes(args, grad, [n, heads, l, &v.sizes[3]], "a gradient")?;
     of_sizes(args, out, [n, heads, l, &v.sizes[3]], "an output")?;
     of_numel(args, sums, &(&(n * heads) * l), "logsumexp")?;
-    [q, k, v]
-        .into_iter()
-        .map(|t| of_dim(args, t, 4..=4, "an operand").map(|()| fresh(t, t.dtype, t.sizes.clone()).into()))
-        .collect()
+    // PyTorch's kernel makes them `[n, l, heads, e]`.
+    let turned =
+        |t: &Fake| Fake { strides: dense_strides(&t.sizes, &[3, 1, 2, 0]), ..fresh(t, t.dtype, t.sizes.clone()) };
+    Ok([q, k, v].map(|t| turned(t).into()).into())
 }
 
 /// A head's matrices, row-major.

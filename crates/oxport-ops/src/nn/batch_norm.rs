@@ -16,9 +16,7 @@ use crate::support::checks::{agree, floating, fresh};
 use crate::support::class::Fill;
 use crate::support::composite::{composed, copied_out};
 use crate::support::dense::{Compute, Dense, computed, fill};
-use crate::support::meta::{
-    MetaArgs, Metas, channels_last_strides, is_channels_last, is_contiguous, one, prefers_channels_last,
-};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, is_channels_last, is_contiguous, one};
 use crate::support::rows::{moments, sum};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{
@@ -209,7 +207,7 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
     let nothing = s.x.sizes.iter().any(|n| args.cx.is(n, 0));
     ensure!(!(measures && nothing), "input tensor must have at least one element, but got {}", s.x);
     let mut out = fresh(s.x, s.x.dtype, s.x.sizes.clone());
-    let by_channels = is_channels_last(args.cx, s.x) || prefers_channels_last(args.cx, s.x);
+    let by_channels = is_channels_last(args.cx, s.x) || args.cx.suggests_channels_last(s.x);
     if by_channels && !is_contiguous(args.cx, s.x) {
         out.strides = channels_last_strides(&out.sizes);
     }

@@ -6,7 +6,7 @@
 mod composed;
 
 use crate::support::checks::{agree, fresh, per_dim, same_dtype};
-use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one};
 use crate::support::product::{check_product_dtype, part};
 use composed::conv_decomp;
 use oxport_ir::work::pass;
@@ -295,10 +295,10 @@ fn conv_meta(args: &MetaArgs<'_>) -> Metas {
     let out = fresh(s.x, dtype, sizes);
     // A sequence is an image of one row, which is made contiguous first: its weight alone decides.
     let last = match n {
-        1 => prefers_channels_last(cx, &as_image(s.weight)),
+        1 => cx.suggests_channels_last(&as_image(s.weight)),
         _ if s.transposed && is_native(&s, cx) => false,
         // A volume without a batch is in row-major order, whatever its weight.
-        _ => batched && prefers_channels_last(cx, s.x) || (batched || n == 2) && prefers_channels_last(cx, s.weight),
+        _ => batched && cx.suggests_channels_last(s.x) || (batched || n == 2) && cx.suggests_channels_last(s.weight),
     };
     let strides = match (last, batched) {
         (false, _) => out.strides,

@@ -1,16 +1,19 @@
-//! The gradients of convolutions, which are convolutions again.
+//! The gradients of convolutions.
 //!
 //! ```text
 //! input   the transposed convolution of the gradient
-//! weight  the convolution of the input by the gradient, batch and channels exchanged, stride and dilation exchanged
+//! weight  for each tap a product: the pixels that meet it, by the gradients of what they make
 //! bias    the sum over batch and space
 //! ```
 
 use crate::support::checks::{agree, fresh, fresh_in_format, of_sizes, per_dim, same_dtype};
+use crate::support::dense::{Compute, Dense, computed};
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, Val, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::conv::{ConvOptions, With, convolution};
+use oxport_tensor::gemm::matmul;
+use oxport_tensor::simd::vectorize;
 use oxport_tensor::{Layout, Tensor, TensorMut, copy, dispatch};
 
 /// The operators of this family.
@@ -155,37 +158,99 @@ fn input_gradient(grad: &Tensor, w: &Tensor, f: &Forward, out: &mut TensorMut) -
     Ok(convolution(grad, &w.contiguous()?, None, &options, With::default(), out)?)
 }
 
+/// Tap by tap: the pixels that meet a tap, one for each of the narrow side's, are the rows of a product with those.
 fn weight_gradient(grad: &Tensor, x: &Tensor, f: &Forward, out: &mut TensorMut) -> Result<()> {
-    // The side that slides, and the side that is the kernel.
+    // The side that the kernel slides over, and the side with a pixel for each of its places.
     let (wide, narrow) = if f.transposed { (grad, x) } else { (x, grad) };
     let (a, b) = (wide.sizes()[1] / f.groups, narrow.sizes()[1] / f.groups);
     let n = x.rank() - 2;
-    let zero = vec![0; n];
-    let options = ConvOptions {
-        stride: &f.dilation,
-        padding: &f.padding,
-        dilation: &f.stride,
-        transposed: false,
-        output_padding: &zero,
-        groups: 1,
-    };
     if out.numel() == 0 || wide.numel() == 0 || narrow.numel() == 0 {
         return Ok(copy(&Tensor::zeros(out.dtype(), &[])?.view(|l| l.expand(out.sizes()))?, out)?);
     }
-    for g in 0..f.groups {
-        let side = |t: &Tensor, c: i64| t.view(|l| l.narrow(1, g * c, c)?.transpose(0, 1));
-        let (wide, narrow) = (side(wide, a)?, side(narrow, b)?.contiguous()?);
-        let sizes = options.output_sizes(wide.sizes(), narrow.sizes())?;
-        let mut all = TensorMut::empty(out.dtype(), Layout::contiguous(&sizes)?)?;
-        convolution(&wide, &narrow, None, &options, With::default(), &mut all)?;
-        // [a, b, taps…] with taps that the forward floor never used; the weight is [b, a, taps…].
-        let kernel = out.sizes()[2..].to_vec();
-        let mut own = all.freeze().view(|l| l.transpose(0, 1))?;
-        for (d, &size) in kernel.iter().enumerate() {
-            own = own.view(|l| l.narrow(d as i64 + 2, 0, size))?;
+    // Channels last, each group by itself: `[N, D…, C]` with zeros around, and `[places, groups, b]`.
+    let behind: Vec<i64> = std::iter::once(0).chain(2..n as i64 + 2).chain([1]).collect();
+    let frame = framed(&wide.view(|l| l.permute(&behind))?, &f.padding)?;
+    let pixels = narrow.view(|l| l.permute(&behind))?.contiguous()?;
+    let places = (pixels.numel() as i64) / (f.groups * b);
+    let by_group = pixels.reshape(&[places, f.groups, b])?.view(|l| l.permute(&[1, 2, 0]))?;
+    let (kernel, taps) = (out.sizes()[2..].to_vec(), out.sizes()[2..].iter().product::<i64>());
+    for tap in 0..taps {
+        let (mut met, mut place, mut rest) = (frame.clone(), out.layout().clone(), tap);
+        for d in (0..n).rev() {
+            let at = rest % kernel[d];
+            rest /= kernel[d];
+            let (first, count, step) = (at * f.dilation[d], narrow.sizes()[d + 2], f.stride[d]);
+            met = met.view(|l| l.slice(d as i64 + 1, Some(first), Some(first + (count - 1) * step + 1), step))?;
+            place = place.select(d as i64 + 2, at)?;
         }
-        let place = out.layout().narrow(0, g * b, b)?;
-        out.part(place, |out| copy(&own, out))?;
+        let made = if a == 1 && b == 1 && out.dtype().is_float() {
+            by_channel(&pixels, &frame, met.layout())?
+        } else {
+            let met = met.contiguous()?.reshape(&[places, f.groups, a])?.view(|l| l.permute(&[1, 0, 2]))?;
+            let mut made = TensorMut::empty(out.dtype(), Layout::contiguous(&[f.groups, b, a])?)?;
+            matmul(&by_group, &met, &mut made)?;
+            made.freeze()
+        };
+        let made = made.reshape(&[f.groups * b, a])?;
+        out.part(place, |out| copy(&made, out))?;
     }
     Ok(())
+}
+
+/// The sum of the products of two `[…, w, c]` for each channel, row by row. The first is contiguous, the second a view
+/// of what is contiguous, in which channels are neighbors.
+fn by_channel(pixels: &Tensor, frame: &Tensor, met: &Layout) -> Result<Tensor> {
+    let (rank, dtype) = (met.rank(), pixels.dtype());
+    let (width, channels) = (met.sizes[rank - 2] as usize, met.sizes[rank - 1] as usize);
+    let rows = met.numel() / (width * channels);
+    let start = met.offset - frame.layout().offset;
+    computed!(dtype, |T| {
+        let (pixels, frame) = (Dense::<T>::of(pixels)?, Dense::<T>::of(frame)?);
+        let (strides, step) = (&met.strides, met.strides[rank - 2] as usize);
+        let (mut sums, mut line) = (vec![T::of(0.0); channels], vec![T::of(0.0); channels]);
+        let mut index = vec![0i64; rank - 2];
+        for row in 0..rows {
+            let first = start + index.iter().zip(strides).map(|(i, s)| i * s).sum::<i64>() as usize;
+            vectorize(
+                #[inline(always)]
+                || {
+                    line.fill(T::of(0.0));
+                    for i in 0..width {
+                        let x = &frame[first + i * step..][..channels];
+                        let y = &pixels[(row * width + i) * channels..][..channels];
+                        line.iter_mut().zip(x).zip(y).for_each(|((sum, &x), &y)| *sum += x * y);
+                    }
+                    sums.iter_mut().zip(&line).for_each(|(sum, &line)| *sum += line);
+                },
+            );
+            for d in (0..rank - 2).rev() {
+                index[d] += 1;
+                if index[d] < met.sizes[d] {
+                    break;
+                }
+                index[d] = 0;
+            }
+        }
+        Ok(Tensor::from_vec(&[channels as i64], sums)?.to_dtype(dtype)?)
+    })
+}
+
+/// A copy of `[N, D…, C]` with so many zeros at both ends of each dimension between.
+fn framed(x: &Tensor, padding: &[i64]) -> Result<Tensor> {
+    if padding.iter().all(|&p| p == 0) {
+        return Ok(x.contiguous()?);
+    }
+    let around = |(d, &size): (usize, &i64)| match d.checked_sub(1).and_then(|d| padding.get(d)) {
+        Some(p) => size + 2 * p,
+        None => size,
+    };
+    let sizes: Vec<i64> = x.sizes().iter().enumerate().map(around).collect();
+    let mut frame = TensorMut::empty(x.dtype(), Layout::contiguous(&sizes)?)?;
+    copy(&Tensor::zeros(x.dtype(), &[])?.view(|l| l.expand(&sizes))?, &mut frame)?;
+    let mut place = frame.layout().clone();
+    for (d, &p) in padding.iter().enumerate() {
+        place = place.narrow(d as i64 + 1, p, x.sizes()[d + 1])?;
+    }
+    frame.part(place, |frame| copy(x, frame))?;
+    Ok(frame.freeze())
 }

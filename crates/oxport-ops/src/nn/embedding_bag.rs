@@ -49,6 +49,8 @@ const fn form(schema: &'static str, meta: MetaFn) -> OpDef {
         .doc("The sum (mode 0), mean (1) or maximum (2) of each bag of rows.")
         .fill(bag)
         .work(Class::Reduction)
+        // Of sums in bfloat16 PyTorch's meta function says as many as indices, the kernel gives none.
+        .open_sizes(&[1])
         .indexes("indices", "weight", IndexedDim::Fixed(0))
 }
 

@@ -227,7 +227,8 @@ pub static OPS: &[OpDef] = &[
     .doc("`self · 2ᵒᵗʰᵉʳ`."),
 ];
 
-/// The factor `alpha` of a sum, which must fit the dtype.
+/// The factor `alpha` of a sum, which must fit the dtype. Floats times it are added without rounding in between, as by
+/// PyTorch's `add_kernel`.
 fn alpha(a: &RealArgs<'_>, dtype: DType) -> Result<Scalar> {
     let alpha: Scalar = a.at(2)?;
     // The default is an integer, whatever the dtype.
@@ -244,7 +245,10 @@ fn add(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
     computed!(plain dtype, |T| match alpha {
         Scalar::Int(1) if !dtype.is_complex() => over2(a, o, <T as Sum>::add),
-        _ => { let k: T = alpha.to(); over2(a, o, |x: T, y: T| Sum::add(x, Sum::mul(k, y))) }
+        _ => {
+            let k: T = alpha.to();
+            over2(a, o, #[inline(always)] move |x: T, y: T| y.mul_then_add(k, x))
+        }
     })
 }
 
@@ -255,7 +259,10 @@ fn subtract(a: &RealArgs<'_>, o: &mut [TensorMut], i: usize, j: usize) -> Result
     let (x, y) = (input(a, i, dtype)?, input(a, j, dtype)?);
     computed!(arith dtype, |T| match alpha {
         Scalar::Int(1) if !dtype.is_complex() => map2(&x, &y, &mut o[0], <T as Sum>::sub),
-        _ => { let k: T = alpha.to(); map2(&x, &y, &mut o[0], move |x: T, y: T| Sum::sub(x, Sum::mul(k, y))) }
+        _ => {
+            let k = Sum::neg(alpha.to::<T>());
+            map2(&x, &y, &mut o[0], #[inline(always)] move |x: T, y: T| y.mul_then_add(k, x))
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use oxport_tensor::{Analytic, Category, DType, Element, Number as Sum, Scalar, T
 /// The table.
 pub static OPS: &[OpDef] = &[
     ternary("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Arith, addcmul)
-        .doc("`self + value · tensor1 · tensor2`."),
+        .doc("`self + (value · tensor1) · tensor2`, the last product not rounded before it is added."),
     ternary(
         "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         FloatOrComplex,
@@ -47,7 +47,14 @@ fn addcmul(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let ([x, y, z], value) = fused(a, dtype)?;
     computed!(arith dtype, |T| {
         let v: T = value.to();
-        map3(&x, &y, &z, &mut o[0], move |x: T, y: T, z: T| Sum::add(x, Sum::mul(Sum::mul(v, y), z)))
+        map3(
+            &x,
+            &y,
+            &z,
+            &mut o[0],
+            #[inline(always)]
+            move |x: T, y: T, z: T| Sum::mul(v, y).mul_then_add(z, x),
+        )
     })
 }
 
@@ -69,10 +76,14 @@ fn lerp_meta<const N: usize>(a: &MetaArgs<'_>) -> Metas {
 }
 
 fn lerp(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
-    /// Exact at both ends.
+    /// Exact at both ends; the product is not rounded before it is added, as by PyTorch's kernel.
+    #[inline(always)]
     fn between<T: Element + Analytic>(x: T, y: T, w: T, is_small: bool) -> T {
         let d = Sum::sub(y, x);
-        if is_small { Sum::add(x, Sum::mul(w, d)) } else { Sum::sub(y, Sum::mul(d, Sum::sub(T::from_real(1.0), w))) }
+        match is_small {
+            true => w.mul_then_add(d, x),
+            false => Sum::neg(d).mul_then_add(Sum::sub(T::from_real(1.0), w), y),
+        }
     }
     let dtype = o[0].dtype();
     let [x, y, w] = [input(a, 0, dtype)?, input(a, 1, dtype)?, input(a, 2, dtype)?];

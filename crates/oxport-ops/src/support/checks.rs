@@ -1,6 +1,6 @@
 //! What the metas of the neural-network families share: fresh results, sizes that must agree, strict dtypes.
 
-use crate::support::meta::{MetaArgs, channels_last_strides, prefers_channels_last};
+use crate::support::meta::{MetaArgs, channels_last_strides};
 use oxport_ir::{Error, Fake, MetaCx, Result, ensure};
 use oxport_sym::Expr;
 use oxport_tensor::DType;
@@ -14,7 +14,7 @@ pub fn fresh(like: &Fake, dtype: DType, sizes: impl IntoIterator<Item = Expr>) -
 /// give.
 pub fn fresh_in_format(cx: &MetaCx<'_>, like: &Fake, dtype: DType, sizes: impl IntoIterator<Item = Expr>) -> Fake {
     let out = fresh(like, dtype, sizes);
-    if prefers_channels_last(cx, like) && out.dim() == like.dim() {
+    if cx.suggests_channels_last(like) && out.dim() == like.dim() {
         return Fake { strides: channels_last_strides(&out.sizes), ..out };
     }
     out

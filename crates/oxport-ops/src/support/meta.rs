@@ -120,7 +120,8 @@ pub fn pointwise_strides(cx: &MetaCx<'_>, sizes: &[Expr], inputs: &[&Fake]) -> D
     if full.is_empty() || same_shape && full.iter().all(|t| is_contiguous(cx, t)) {
         return contiguous_strides(sizes);
     }
-    if same_shape && sizes.len() >= 4 && full.iter().all(|t| is_channels_last(cx, t)) {
+    // Volumes have no way of their own: strides of dimensions of size 1 stay theirs.
+    if same_shape && sizes.len() == 4 && full.iter().all(|t| is_channels_last(cx, t)) {
         return channels_last_strides(sizes);
     }
     if same_shape && full.iter().all(|t| t.strides == full[0].strides) && is_non_overlapping_and_dense(cx, full[0]) {
@@ -252,26 +253,6 @@ pub fn is_contiguous(cx: &MetaCx<'_>, t: &Fake) -> bool {
 pub fn is_channels_last(cx: &MetaCx<'_>, t: &Fake) -> bool {
     let n = t.dim();
     (n == 4 || n == 5) && follows(cx, t, std::iter::once(1).chain((2..n).rev()).chain([0]))
-}
-
-/// True if the memory format that PyTorch suggests for this tensor is channels-last: strides grow from the channels
-/// over columns and rows to the batch, gaps and dimensions of size 1 included (`is_strides_like_channels_last`).
-pub fn prefers_channels_last(cx: &MetaCx<'_>, t: &Fake) -> bool {
-    let n = t.dim();
-    if n != 4 && n != 5 || cx.is(&t.strides[1], 0) {
-        return false;
-    }
-    let mut least = Expr::from(0i64);
-    for d in std::iter::once(1).chain((2..n).rev()).chain([0]) {
-        let (size, stride) = (&t.sizes[d], &t.strides[d]);
-        // Where channels, columns and rows are one each, it may as well be contiguous, and is taken to be.
-        let is_vague = d == 0 && cx.same(&least, &t.strides[1]);
-        if cx.is(size, 0) || cx.decide(&stride.lt(&least), true) || is_vague {
-            return false;
-        }
-        least = stride * size;
-    }
-    true
 }
 
 /// True if the strides are dense with dimensions from fastest to slowest in this order, sizes of 1 aside.

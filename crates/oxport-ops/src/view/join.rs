@@ -2,7 +2,7 @@
 //!
 //! Law: dtypes promote over all tensors; the parts are copied, each into its range of the output.
 
-use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, prefers_channels_last, wrap_dim};
+use crate::support::meta::{MetaArgs, Metas, channels_last_strides, listed, one, wrap_dim};
 use crate::support::promote::common_dtype;
 use crate::support::rowmajor::tensors;
 use oxport_ir::{
@@ -222,7 +222,7 @@ fn joined(args: &MetaArgs<'_>, shape: Shape, along: Along) -> Metas {
     }
     sizes[dim] = Expr::sum(&lengths);
     let mut out = Fake { device: first.device.clone(), ..Fake::new(dtype, sizes) };
-    if shape == Shape::Same && parts.iter().all(|t| prefers_channels_last(cx, t)) {
+    if shape == Shape::Same && parts.iter().all(|t| cx.suggests_channels_last(t)) {
         out.strides = channels_last_strides(&out.sizes);
     }
     one(out)

@@ -27,6 +27,61 @@ mod advanced {
     }
 }
 
+mod sums {
+    /// A product of floats is added without rounding in between: here 2⁻²⁴ is left.
+    #[test]
+    fn factors_are_fused() {
+        const LEFT: &str = "f32[1] 0.000000014901161193847656";
+        crate::trial::check(&[
+            (
+                "add.Tensor",
+                "f32[-1.00048828125], f32[1.000244140625], alpha=1.000244140625",
+                "f32[1] 0.00000005960464477539063",
+            ),
+            (
+                "sub.Tensor",
+                "f32[1.00048828125], f32[1.000244140625], alpha=1.000244140625",
+                "f32[1] -0.00000005960464477539063",
+            ),
+            (
+                "rsub.Tensor",
+                "f32[1.000244140625], f32[1.00048828125], alpha=1.000244140625",
+                "f32[1] -0.00000005960464477539063",
+            ),
+            (
+                "addcmul",
+                "f32[-1.00048828125], f32[1.000244140625], f32[1.000244140625]",
+                "f32[1] 0.00000005960464477539063",
+            ),
+            ("lerp.Scalar", "f32[-0.2501220703125], f32[0.7501220703125], 0.25006103515625", LEFT),
+            ("add.Tensor", "u8[200], u8[30], alpha=2", "u8[1] 4"),
+            ("sub.Tensor", "u8[1], u8[2], alpha=3", "u8[1] 251"),
+        ]);
+    }
+}
+
+mod strides {
+    use oxport_ir::fake::Dims;
+    use oxport_ir::{Fake, MetaCx};
+    use oxport_ops::support::meta::pointwise_strides;
+    use oxport_sym::{Expr, ShapeEnv};
+    use oxport_tensor::DType;
+
+    /// The strides are PyTorch's.
+    #[test]
+    fn dimensions_of_one_keep_theirs_in_volumes() {
+        let env = ShapeEnv::new();
+        for (sizes, strides, kept) in [
+            (&[2, 8, 1, 4, 5][..], &[160, 1, 8, 40, 8][..], &[160, 1, 8, 40, 8][..]),
+            (&[2, 8, 1, 5], &[40, 1, 8, 8], &[40, 1, 40, 8]),
+        ] {
+            let dims = |numbers: &[i64]| numbers.iter().map(|&n| Expr::from(n)).collect::<Dims>();
+            let x = Fake { strides: dims(strides), ..Fake::new(DType::F32, dims(sizes)) };
+            assert_eq!(pointwise_strides(&MetaCx::new(&env), &x.sizes, &[&x]), dims(kept), "{sizes:?}");
+        }
+    }
+}
+
 mod bounds {
     /// Numbers beyond the integers of a dtype bound nothing; PyTorch refuses those that leave nothing.
     #[test]

@@ -214,3 +214,16 @@ mod rnn {
         assert_wave(&outs[1], &[0.343157, 0.116187, 0.477088], 1.46897);
     }
 }
+
+mod attention_backward {
+    /// As PyTorch's kernel makes them: by place, then head.
+    #[test]
+    fn gradients_lie_turned() {
+        let q = "f32[[[[1], [2]], [[3], [4]]]]";
+        let got = crate::trial::call(
+            "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+            &format!("{q}, {q}, {q}, {q}, {q}, f32[[[0, 0], [0, 0]]], 0.0, False"),
+        );
+        assert_eq!(got.matches("f32[1, 2, 2, 1]{4, 1, 2, 1}").count(), 3, "{got}");
+    }
+}

@@ -136,7 +136,8 @@ fn tensor(args: &[Pickled], with_dtype: bool) -> Option<PickledTensor> {
     if class != "storage" || tag != "storage" {
         return None;
     }
-    let element = if kind == "torch.UntypedStorage" { 1 } else { storage_dtype(kind)?.size() as u64 };
+    let untyped = kind.strip_suffix(UNTYPED.1).is_some_and(|module| ["torch.storage.", "torch."].contains(&module));
+    let element = if untyped { 1 } else { storage_dtype(kind)?.size() as u64 };
     let (dtype, metadata) = match (with_dtype, rest) {
         (true, [dtype, metadata @ ..]) => (dtype_of(dtype)?, metadata.first()),
         (false, metadata) => (storage_dtype(kind)?, metadata.first()),
@@ -170,6 +171,9 @@ fn storage_dtype(class: &str) -> Option<DType> {
     let name = class.strip_prefix("torch.")?;
     STORAGES.iter().find(|(class, _)| *class == name).map(|(_, dtype)| *dtype)
 }
+
+/// The module and class of storages of any dtype, as PyTorch writes and, with `weights_only`, allows it.
+pub(super) const UNTYPED: (&str, &str) = ("torch.storage", "UntypedStorage");
 
 /// The class of a dtype's storages, in `torch`; younger dtypes have none.
 pub(super) fn storage_class(dtype: DType) -> Option<&'static str> {

@@ -33,6 +33,15 @@ fn values_are_read() {
     }
 }
 
+/// As `torch.save` writes a tensor of uint16, whose storages have no class of their own.
+#[test]
+fn tensors_of_untyped_storages() {
+    let bytes = b"\x80\x02ctorch._utils\n_rebuild_tensor_v3\n((X\x07\0\0\0storagectorch.storage\nUntypedStorage\n\
+        X\x01\0\0\x000X\x03\0\0\0cpuK\x04tQK\0K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)Rctorch\nuint16\ntR.";
+    let Ok(Pickled::Tensor(tensor)) = read(bytes) else { panic!("{:?}", read(bytes)) };
+    assert_eq!((tensor.dtype, tensor.storage_len, tensor.sizes), (DType::U16, 4, vec![2]));
+}
+
 #[test]
 fn unknown_calls_become_objects() {
     let value = read(b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R.").unwrap();

@@ -6,7 +6,7 @@ use std::io;
 use oxport_ir::StateTensor;
 use oxport_tensor::{DType, Storage};
 
-use super::rebuild::storage_class;
+use super::rebuild::{UNTYPED, storage_class};
 use crate::zip::ZipWriter;
 
 /// A dictionary of tensors while it is pickled, by protocol 2. Tensors of one storage and dtype share it.
@@ -75,7 +75,8 @@ impl TensorPickle {
         self.code.push(b'(');
         self.text("storage");
         let class = storage_class(dtype);
-        self.global("torch", class.unwrap_or("UntypedStorage"));
+        let (module, name) = class.map_or(UNTYPED, |class| ("torch", class));
+        self.global(module, name);
         self.text(&key.to_string());
         self.text("cpu");
         self.int((storage.len_bytes() / class.map_or(1, |_| dtype.size())) as i64);

@@ -18,12 +18,12 @@ use super::store::{Head, Store};
 use crate::constant::Constant;
 use crate::kind::{Kind, binds_symbols, follows, same_sizes, same_type};
 use oxport_ir::infer::{assertion, bind_with};
-use oxport_ir::storage::{Sharing, sharing};
+use oxport_ir::storage::{Sharing, open_to_writes, sharing};
 use oxport_ir::{
     Arg, Argument, Assertion, Build, Effect, ExportedProgram, Graph, InputKind, Node, NodeId, NodeKind, Op, Sym, Val,
 };
 use oxport_tensor::Tensor;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ pub(crate) struct Terms {
     pub effects: Vec<TermId>,
     /// The nodes that do it.
     pub effect_nodes: Vec<NodeId>,
+    /// The nodes that an operator which is not known may change: each is a call of its own, in order.
+    open: HashSet<NodeId>,
     /// What the graph gives.
     pub outputs: Vec<TermId>,
     /// Whether it is the graph of a program.
@@ -152,7 +154,7 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
     if depth > MAX_DEPTH {
         return Err("subgraphs are too deep".to_string());
     }
-    let mut terms = Terms { is_top: depth == 0, ..Terms::default() };
+    let mut terms = Terms { is_top: depth == 0, open: open_to_writes(graph), ..Terms::default() };
     let mut heads = heads.into_iter();
     let reads_storage = graph.nodes().any(|(_, n)| n.op().is_some_and(reads_storage));
     for (id, node) in graph.nodes() {
@@ -180,7 +182,7 @@ fn graph(store: &mut Store<'_>, graph: &Graph, heads: Vec<Head>, depth: u32) -> 
             NodeKind::CallFunction(op) => match followed(store, graph, &terms, node, op) {
                 // The recorded value is of the same type, and may say it in the program's own words.
                 Some(Followed { term: Some((head, args)), laid, is_certain })
-                    if node.effect() == Effect::Pure && !binds_symbols(graph, node) =>
+                    if node.effect() == Effect::Pure && !binds_symbols(graph, node) && !terms.open.contains(&id) =>
                 {
                     store.known_laid(head, &args, (kind_of(node), laid), is_certain)
                 }
@@ -272,7 +274,7 @@ fn other_call(
     (id, node, op): (NodeId, &Node, &Op),
     (laid, is_certain): (Option<Kind>, bool),
 ) -> Result<TermId, Refusal> {
-    let is_pure = node.effect() == Effect::Pure && !op.is_mutable();
+    let is_pure = node.effect() == Effect::Pure && !op.is_mutable() && !terms.open.contains(&id);
     let is_proven = || {
         let asserted = assertion(graph, node, &store.types.env);
         matches!(asserted, Assertion::Holds(c) if c.as_bool() == Some(true))

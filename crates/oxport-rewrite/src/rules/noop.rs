@@ -2,7 +2,7 @@
 //! checked for every rule; what is left to say is that the elements are the same. Who sees the storage of a copy is
 //! given one (`ingest.rs`).
 
-use crate::condition::Condition::{Identity, Integer, Is, Real, Zeros};
+use crate::condition::Condition::{Identity, Integer, Is, KeepsFormat, Real, Zeros};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -24,7 +24,10 @@ pub(super) static RULES: &[Rule] = &[
     rule("to-copy-same", "(_to_copy ?x ?d ?l ?v ?p ?n ?m)", "?x")
         .given("x: f32[4, 3], d: float32, l: None, v: None, p: None, n: False, m: None")
         .stands_for("transformers' videomae"),
-    rule("view-same", "(view|reshape|_unsafe_view ?x ?a)", "?x").given("x: f32[2, 3], a: [2, -1]"),
+    rule("view-same", "(view|reshape|_unsafe_view ?x ?a)", "?x")
+        .given("x: f32[2, 3], a: [2, -1]")
+        .against(&["x: f32[2, 1, 5, 5]{25, 1, 5, 1}, a: [2, 1, 5, 5]"])
+        .when(&[KeepsFormat("x")]),
     rule("flatten-same", "(flatten.using_ints ?x ?s ?e)", "?x")
         .given("x: f32[6], s: 0, e: -1")
         .stands_for("inductor's removal of calls that do nothing, in other spellings"),

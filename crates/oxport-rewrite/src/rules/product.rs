@@ -1,6 +1,8 @@
 //! Products: flattened ones as they were meant, `linear` and its bias, scales.
 
-use crate::condition::Condition::{KeepsLast, Last, Modest, ModestInHalf, Rank, RoundsOnce, SameDType, SwapsLast};
+use crate::condition::Condition::{
+    Batched, Contiguous, KeepsLast, Last, Modest, ModestInHalf, Rank, SameDType, SwapsLast,
+};
 use crate::rule::{Rule, rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -32,11 +34,12 @@ pub(super) static RULES: &[Rule] = &[
     .given("x: f32[5, 2, 3, 2], m: contiguous_format, a: [1, 0, 2, 3], s: [2, 5, 6], w: f32[4, 6], b: f32[4]")
     .rounding()
     .stands_for("transformers' vit_msn, in Core ATen"),
-    // As Core ATen writes the linear layer of more dimensions.
+    // As Core ATen writes the linear layer of more dimensions. Of rows that are not contiguous PyTorch makes a product
+    // for each slice, and in half precision rounds before it adds the bias.
     rule("linear-rows", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
         .given("x: f32[2, 5, 3], s: [10, 3], w: f32[4, 3], b: f32[4], r: [2, 5, 4]")
-        .when(&[RoundsOnce("x", "b")]),
-    rule("linear-rows-in-half", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
+        .when(&[Contiguous("x")]),
+    rule("linear-rows-apart", "(reshape (linear (reshape ?x ?s) ?w ?b) ?r)", "(linear ?x ?w ?b)")
         .given("x: f16[2, 5, 3]{15, 1, 5}, s: [10, 3], w: f16[4, 3], b: f16[4], r: [2, 5, 4]")
         .rounding()
         .stands_for("diffusers' flux in half precision, in Core ATen"),
@@ -56,7 +59,17 @@ pub(super) static RULES: &[Rule] = &[
             "x: f32[1, 2, 3], s: [1, 2, 3], y: f32[2, 3, 4], t: [1, 3, 8], r: [2, 2, 4]",
             "x: f32[2, 2, 1, 3], s: [2, 2, 3], y: f32[1, 2, 3, 4], t: [2, 3, 4], r: [2, 2, 1, 4]",
         ])
-        .when(&[KeepsLast("s", "x", 2), KeepsLast("t", "y", 1)]),
+        .when(&[KeepsLast("s", "x", 2), KeepsLast("t", "y", 1), Batched("x"), Batched("y")]),
+    // One matrix is another kernel's in PyTorch.
+    rule("bmm-of-one", "(reshape (bmm (reshape ?x ?s) (reshape ?y ?t)) ?r)", "(matmul ?x ?y)")
+        .given("x: f32[3, 4], s: [1, 3, 4], y: f32[4, 6], t: [1, 4, 6], r: [3, 6]")
+        .against(&[
+            "x: f32[1, 2, 3], s: [1, 2, 3], y: f32[2, 3, 4], t: [1, 3, 8], r: [2, 2, 4]",
+            "x: f32[2, 2, 1, 3], s: [2, 2, 3], y: f32[1, 2, 3, 4], t: [2, 3, 4], r: [2, 2, 1, 4]",
+        ])
+        .when(&[KeepsLast("s", "x", 2), KeepsLast("t", "y", 1)])
+        .rounding()
+        .stands_for("einsum of two matrices, in Core ATen"),
     rule("bmm", "(bmm ?x ?y)", "(matmul ?x ?y)").given("x: f32[2, 3, 4], y: f32[2, 4, 5]"),
     rule("mm-add", "(add.Tensor (mm ?a ?b) ?c 1)", "(addmm ?c ?a ?b 1 1)")
         .given("a: f32[2, 3], b: f32[3, 4], c: f32[4]")

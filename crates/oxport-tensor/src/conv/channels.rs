@@ -4,7 +4,7 @@
 
 use super::depthwise::{Shared, spread};
 use super::grouped::factors;
-use super::{Compute, Convolution, Geometry, Multiply, Output};
+use super::{Compute, Convolution, Geometry, Output};
 use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS};
 use crate::parallel;
 use std::ops::Range;
@@ -18,10 +18,10 @@ pub(super) const MOST_ROWS: usize = 9;
 
 /// Runs a convolution of as many output channels as input channels, with neighboring channels in both, if the input is
 /// in the computing type; false leaves it to the other algorithms.
-pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T>) -> bool {
+pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: &mut Output<'_, T>) -> bool {
     let (g, [_, sc, ..]) = (&conv.geometry, conv.x_strides);
-    let (Some(x), 1, 1) = (T::as_acc(conv.x), sc, g.out_group()) else { return false };
-    let (kernels, channels) = (T::Acc::kernels(), g.out_channels);
+    let (x, (1, 1)) = (conv.x, (sc, g.out_group())) else { return false };
+    let (kernels, channels) = (T::kernels(), g.out_channels);
     let padded = channels.next_multiple_of(kernels.lanes);
     let (line, pair) = line_kernels::<T>(g, out.sizes[2]);
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
@@ -62,10 +62,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: &mut Output<'_, T
 }
 
 /// The kernels of whole rows of so many outputs, and of two of them, if there are any for such a kernel.
-pub(super) fn line_kernels<T: Multiply>(
-    g: &Geometry,
-    width: usize,
-) -> (Option<LineFn<T::Acc>>, Option<LineFn<T::Acc>>) {
+pub(super) fn line_kernels<T: Compute>(g: &Geometry, width: usize) -> (Option<LineFn<T>>, Option<LineFn<T>>) {
     let ([deep, tall, wide], [_, down, right]) = (g.kernel, g.stride);
     let read = width.saturating_sub(1) * right + wide;
     let is_padded_by_half = g.padding[2] <= wide / 2 && read <= g.padding[2] + g.input[2] + wide / 2;
@@ -73,35 +70,35 @@ pub(super) fn line_kernels<T: Multiply>(
     if !is_square || !is_padded_by_half || width < LEAST_COLUMNS {
         return (None, None);
     }
-    let of = |lines: &Option<Lines<T::Acc>>| lines.as_ref()?.get(wide / 2 - 1)?.get(right - 1).copied();
-    let kernels = T::Acc::kernels();
+    let of = |lines: &Option<Lines<T>>| lines.as_ref()?.get(wide / 2 - 1)?.get(right - 1).copied();
+    let kernels = T::kernels();
     // Two rows of a small kernel have few rows of the input in common.
     let shares_rows = wide > 3 && down == right && g.dilation[1] == 1;
     (of(&kernels.lines), of(&kernels.line_pairs).filter(|_| shares_rows))
 }
 
 /// What all rows of an output are made of.
-pub(super) struct Rows<'a, T: Multiply> {
+pub(super) struct Rows<'a, T: Compute> {
     conv: &'a Convolution<'a, T>,
-    factors: &'a [T::Acc],
+    factors: &'a [T],
     /// The bias, in whole registers.
-    start: Vec<T::Acc>,
-    zeros: Vec<T::Acc>,
-    activation: Option<Activation<T::Acc>>,
+    start: Vec<T>,
+    zeros: Vec<T>,
+    activation: Option<Activation<T>>,
 }
 
-impl<'a, T: Multiply> Rows<'a, T> {
+impl<'a, T: Compute> Rows<'a, T> {
     /// `has_lines` says whether they are made by kernels of whole rows, which do what follows if they can.
-    pub(super) fn new(conv: &'a Convolution<'a, T>, factors: &'a [T::Acc], has_lines: bool) -> Self {
-        let (g, lanes) = (&conv.geometry, T::Acc::kernels().lanes);
+    pub(super) fn new(conv: &'a Convolution<'a, T>, factors: &'a [T], has_lines: bool) -> Self {
+        let (g, lanes) = (&conv.geometry, T::kernels().lanes);
         let (channels, padded) = (g.out_channels, g.out_channels.next_multiple_of(lanes));
         assert!(factors.len() >= padded * g.taps(), "law: a weight has all its taps");
-        let mut start = vec![T::Acc::ZERO; padded];
+        let mut start = vec![T::ZERO; padded];
         if let Some(bias) = conv.bias {
-            T::widen(&bias[..channels], &mut start[..channels]);
+            start[..channels].copy_from_slice(&bias[..channels]);
         }
         let activation = if has_lines { conv.activation_only() } else { None };
-        Rows { conv, factors, start, zeros: vec![T::Acc::ZERO; lanes], activation }
+        Rows { conv, factors, start, zeros: vec![T::ZERO; lanes], activation }
     }
 
     /// Whether all that follows is done in registers.
@@ -113,11 +110,11 @@ impl<'a, T: Multiply> Rows<'a, T> {
     /// and how many those are; null where there are zeros.
     fn of_input(
         &self,
-        x: &[T::Acc],
+        x: &[T],
         count: usize,
         [n, d, h]: [usize; 3],
         channels: Range<usize>,
-    ) -> ([*const T::Acc; MOST_ROWS], usize) {
+    ) -> ([*const T; MOST_ROWS], usize) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
         let ([_, tall, _], [_, _, width]) = (g.kernel, g.input);
         let reach = tall + (count - 1) * g.stride[1];
@@ -142,11 +139,11 @@ impl<'a, T: Multiply> Rows<'a, T> {
     /// every `y_stride` numbers on for all columns of all rows, is room for them.
     pub(super) unsafe fn line(
         &self,
-        f: LineFn<T::Acc>,
-        (rows, x_stride): (&[*const T::Acc], usize),
+        f: LineFn<T>,
+        (rows, x_stride): (&[*const T], usize),
         channels: Range<usize>,
         columns: usize,
-        y: *mut T::Acc,
+        y: *mut T,
         y_stride: usize,
     ) {
         let g = &self.conv.geometry;
@@ -176,11 +173,11 @@ impl<'a, T: Multiply> Rows<'a, T> {
     /// As of [`line`](Rows::line).
     unsafe fn windows(
         &self,
-        x: &[T::Acc],
+        x: &[T],
         windows: &Windows,
         [n, d, h]: [usize; 3],
         channels: Range<usize>,
-        y: *mut T::Acc,
+        y: *mut T,
         y_stride: usize,
     ) {
         let (g, [sn, _, sd, sh, sw]) = (&self.conv.geometry, self.conv.x_strides);
@@ -201,7 +198,7 @@ impl<'a, T: Multiply> Rows<'a, T> {
             // SAFETY: behind every offset, and so many steps on, lie the channels of a pixel (checked); the factors and
             // the start have whole registers for all of them; the output is the caller's promise.
             unsafe {
-                (T::Acc::kernels().depthwise)(&Pixels {
+                (T::kernels().depthwise)(&Pixels {
                     x: x[channels.start..].as_ptr(),
                     offsets: &offsets,
                     step,

@@ -1,12 +1,12 @@
 //! The columns of a convolution, packed panel by panel: row `(tap, c)`, column `pixel`.
 
 use super::padded::Padded;
-use super::{Compute, Geometry, Multiply};
+use super::{Compute, Geometry};
 use crate::gemm::PackColumns;
 use std::ops::Range;
 
 /// The right operand of a convolution's product.
-pub(super) struct Columns<'a, T: Multiply> {
+pub(super) struct Columns<'a, T: Compute> {
     padded: &'a Padded<'a, T>,
     geometry: &'a Geometry,
     /// The offset of every row, seen from a pixel's first tap in the first channel of its group.
@@ -14,7 +14,7 @@ pub(super) struct Columns<'a, T: Multiply> {
     sizes: [usize; 3],
 }
 
-impl<'a, T: Multiply> Columns<'a, T> {
+impl<'a, T: Compute> Columns<'a, T> {
     pub(super) fn new(geometry: &'a Geometry, padded: &'a Padded<'a, T>, sizes: [usize; 3]) -> Self {
         let taps = padded.frame.taps(geometry);
         let channels = geometry.in_group();
@@ -23,16 +23,16 @@ impl<'a, T: Multiply> Columns<'a, T> {
     }
 }
 
-impl<T: Multiply> PackColumns<T::Acc> for Columns<'_, T> {
-    fn pack(&self, batch: usize, rows: Range<usize>, columns: Range<usize>, out: &mut [T::Acc], step: usize) {
+impl<T: Compute> PackColumns<T> for Columns<'_, T> {
+    fn pack(&self, batch: usize, rows: Range<usize>, columns: Range<usize>, out: &mut [T], step: usize) {
         let (n, group) = (batch / self.geometry.groups, batch % self.geometry.groups);
         let [sn, sc] = self.padded.strides;
         let planes = &self.padded.data()[n * sn + group * self.geometry.in_group() * sc..];
-        let (kernels, width) = (T::Acc::kernels(), columns.len());
+        let (kernels, width) = (T::kernels(), columns.len());
         let mut tiles = Vec::with_capacity(16);
         self.padded.frame.tiles(self.geometry, self.sizes, columns, kernels.lanes, &mut tiles);
         if width < step {
-            out.chunks_exact_mut(step).for_each(|row| row[width..].fill(T::Acc::ZERO));
+            out.chunks_exact_mut(step).for_each(|row| row[width..].fill(T::ZERO));
         }
         let offsets = &self.offsets[rows];
         let furthest = tiles.iter().map(|t| t.from + t.len).max().unwrap_or(0);

@@ -4,15 +4,15 @@
 //! Invariant: an output is its bias and then its taps in order, those in the padding too: the same bits over pixels.
 
 use super::padded::Frame;
-use super::{Compute, Convolution, Multiply, Output};
+use super::{Compute, Convolution, Output};
 use crate::gemm::{After, Finished};
 use crate::parallel;
 use crate::scratch::Scratch;
 
 /// Runs a convolution with one input channel per group, into an output with contiguous pixels.
-pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+pub(super) fn planes<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let g = &conv.geometry;
-    let (frame, kernels, pixels) = (Frame::new(g), T::Acc::kernels(), out.pixels());
+    let (frame, kernels, pixels) = (Frame::new(g), T::kernels(), out.pixels());
     let taps = frame.taps(g);
     let mut tiles = Vec::new();
     frame.tiles(g, out.sizes, 0..pixels, kernels.lanes, &mut tiles);
@@ -24,18 +24,15 @@ pub(super) fn planes<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>)
     let shared = Shared::new(out.data);
     let plane = |i: usize| {
         let (n, o) = (i / g.out_channels, i % g.out_channels);
-        let mut scratch = Scratch::take::<T::Acc>(size + taps.len() + pixels);
-        let (x, rest) = scratch.slice::<T::Acc>(size + taps.len() + pixels).split_at_mut(size);
-        let (weight, stage) = rest.split_at_mut(taps.len());
+        let mut scratch = Scratch::take::<T>(size);
+        let x = scratch.slice::<T>(size);
         frame.fill(g, &conv.x[n * sn + o / g.out_group() * sc..], [sd, sh, sw], &mut x[..frame.plane]);
-        T::widen(&conv.weight[o * taps.len()..][..taps.len()], weight);
-        let start = conv.bias.map_or(T::Acc::ZERO, |b| b[o].widen_one());
+        let weight = &conv.weight[o * taps.len()..][..taps.len()];
+        let start = conv.bias.map_or(T::ZERO, |b| b[o]);
         let at = n * out.strides[0] + o * out.strides[1];
-        // SAFETY: a plane is a run of `pixels` outputs inside the slice and this task's own (checked by `convolve`).
-        let y = unsafe { std::slice::from_raw_parts_mut(shared.at(at), pixels) };
-        // SAFETY: a register can be read at every offset of every tile (checked), and the tiles fill `pixels` numbers.
-        unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), start, stage.as_mut_ptr()) }
-        T::narrow(stage, y);
+        // SAFETY: a register can be read at every offset of every tile (checked); the tiles fill a plane, a run of
+        // `pixels` outputs inside the slice and this task's own (checked by `convolve`).
+        unsafe { (kernels.taps)(&tiles, &taps, weight, x.as_ptr(), start, shared.at(at)) }
         shared.finish(conv.after, at, [1, pixels, pixels], None, false);
     };
     spread(g.batch * g.out_channels, pixels * taps.len(), plane);
@@ -57,7 +54,7 @@ pub(super) struct Shared<T> {
 // SAFETY: outputs do not overlap (checked by `convolve`).
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-impl<T: Multiply> Shared<T> {
+impl<T: Compute> Shared<T> {
     pub(super) fn new(data: &mut [T]) -> Self {
         Shared { data: data.as_mut_ptr() }
     }
@@ -79,10 +76,9 @@ impl<T: Multiply> Shared<T> {
             f(Finished { start: self.start(), at, rows, stride, cols, made, to: None, has_tail });
         }
     }
-    /// Makes a row of pixels with neighboring channels, in the computing type, and hands it on: where it lies in the
-    /// output, unless what follows writes that. `[width, stride, channels]` are pixels and their stride in the output;
-    /// `make` is given a place and the stride there, and does all that follows if it `has_tail`; other types are
-    /// rounded then, and have no tail.
+    /// Makes a row of pixels with neighboring channels and hands it on: where it lies in the output, unless what
+    /// follows writes that. `[width, stride, channels]` are pixels and their stride in the output; `make` is given a
+    /// place and the stride there, and does all that follows if it `has_tail`.
     ///
     /// # Safety
     /// The row is this task's own part of the output.
@@ -92,25 +88,16 @@ impl<T: Multiply> Shared<T> {
         at: usize,
         [width, stride, channels]: [usize; 3],
         has_tail: bool,
-        make: impl FnOnce(*mut T::Acc, usize),
+        make: impl FnOnce(*mut T, usize),
     ) {
-        let is_rounded = T::as_acc(&[]).is_none();
         let is_elsewhere = !has_tail && after.is_some_and(|after| after.writes);
-        let mut made = (is_rounded || is_elsewhere).then(|| Scratch::take::<T::Acc>(width * channels));
+        let mut made = is_elsewhere.then(|| Scratch::take::<T>(width * channels));
         let (y, step) = match &mut made {
-            Some(made) => (made.slice::<T::Acc>(width * channels).as_mut_ptr(), channels),
+            Some(made) => (made.slice::<T>(width * channels).as_mut_ptr(), channels),
             // SAFETY: promised by the caller.
-            None => (unsafe { self.at(at) }.cast(), stride),
+            None => (unsafe { self.at(at) }, stride),
         };
         make(y, step);
-        if is_rounded {
-            let pixels = made.iter().flat_map(|made| made.get::<T::Acc>(width * channels).chunks_exact(channels));
-            for (p, pixel) in pixels.enumerate() {
-                // SAFETY: promised by the caller.
-                T::narrow(pixel, unsafe { std::slice::from_raw_parts_mut(self.at(at + p * stride), channels) });
-            }
-            return self.finish(after, at, [width, stride, channels], None, false);
-        }
         // Lent until the outputs are used: what follows takes scratch memory of its own.
         let elsewhere = made.as_ref().map(|_| (y.cast(), step));
         self.finish(after, at, [width, stride, channels], elsewhere, has_tail);

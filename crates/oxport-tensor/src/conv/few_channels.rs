@@ -12,20 +12,16 @@
 
 use super::channels::inside;
 use super::depthwise::{Shared, spread};
-use super::{Compute, Convolution, Multiply, Output, PackedWeight};
+use super::{Compute, Convolution, Output, PackedWeight};
 use crate::gemm::Spaced;
 use crate::scratch::Scratch;
 
 /// Runs a convolution with one group, into an output whose channels are neighbors; false leaves it to the other
 /// algorithm.
-pub(super) fn run<T: Multiply>(
-    conv: &Convolution<'_, T>,
-    weight: &PackedWeight<T::Acc>,
-    out: &mut Output<'_, T>,
-) -> bool {
+pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, weight: &PackedWeight<T>, out: &mut Output<'_, T>) -> bool {
     let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
     let ([kd, kh, _], [depth, height, width], [yn, _, yp]) = (g.kernel, out.sizes, out.strides);
-    let (Some(x), [weight], 1) = (T::as_acc(conv.x), &weight.groups[..], sw) else { return false };
+    let (x, [weight], 1) = (conv.x, &weight.groups[..], sw) else { return false };
     let (channels, before) = (g.in_channels, g.padding[2]);
     let row = g.input[2] + 2 * before;
     let offset = |p: usize| {
@@ -34,24 +30,23 @@ pub(super) fn run<T: Multiply>(
     };
     let offsets = (0..channels * g.taps()).map(offset).collect();
     let activation = conv.activation_only();
-    let bias = conv.bias.and_then(T::as_acc);
-    let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], bias, activation) else { return false };
+    let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], conv.bias, activation) else { return false };
     let shared = Shared::new(out.data);
     spread(g.batch * depth * height, width * g.taps() * channels * g.out_channels, |i| {
         let [n, d, h] = [i / (depth * height), i / height % depth, i % height];
         let count = kd * kh * channels * row;
-        let mut scratch = Scratch::take::<T::Acc>(count);
-        let copy = scratch.slice::<T::Acc>(count);
+        let mut scratch = Scratch::take::<T>(count);
+        let copy = scratch.slice::<T>(count);
         for (r, copy) in copy.chunks_exact_mut(row).enumerate() {
             let (tap, channel) = (r / channels, r % channels);
             match (inside(g, 0, d, tap / kh), inside(g, 1, h, tap % kh)) {
                 (Some(z), Some(y)) if g.input[2] > 0 => {
                     let from = &x[n * sn + channel * sc + z * sd + y * sh..][..g.input[2]];
-                    copy[..before].fill(T::Acc::ZERO);
+                    copy[..before].fill(T::ZERO);
                     copy[before..before + from.len()].copy_from_slice(from);
-                    copy[before + from.len()..].fill(T::Acc::ZERO);
+                    copy[before + from.len()..].fill(T::ZERO);
                 }
-                _ => copy.fill(T::Acc::ZERO),
+                _ => copy.fill(T::ZERO),
             }
         }
         let at = n * yn + (d * height + h) * width * yp;

@@ -60,10 +60,10 @@ impl Registers {
 }
 
 /// Whether the algorithm is for groups of several channels.
-pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
-    let is_sum = (2..=T::Acc::K_BLOCK).contains(&(g.taps() * g.in_group())) && !T::Acc::IS_COMPLEX;
+pub(super) fn fits<T: Compute>(g: &Geometry) -> bool {
+    let is_sum = (2..=T::K_BLOCK).contains(&(g.taps() * g.in_group())) && !T::IS_COMPLEX;
     let is_grouped = g.groups > 1 && g.in_group() > 1 && g.taps() > 1 && !g.transposed;
-    is_grouped && is_sum && Registers::new::<T::Acc>(g).is_some()
+    is_grouped && is_sum && Registers::new::<T>(g).is_some()
 }
 
 /// Whether groups of so many channels in and out share registers where these are long enough.
@@ -88,7 +88,7 @@ pub(super) fn by_registers<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<T::Ac
 }
 
 /// The weight of a convolution [by registers](by_registers).
-pub(super) fn factors<'a, T: Multiply>(conv: &Convolution<'a, T>) -> Cow<'a, [T::Acc]> {
+pub(super) fn factors<'a, T: Compute>(conv: &Convolution<'a, T>) -> Cow<'a, [T]> {
     match conv.packed.and_then(|packed| packed.registers.as_deref()) {
         Some(factors) => Cow::Borrowed(factors),
         None => Cow::Owned(by_registers(&conv.geometry, conv.weight)),
@@ -96,31 +96,30 @@ pub(super) fn factors<'a, T: Multiply>(conv: &Convolution<'a, T>) -> Cow<'a, [T:
 }
 
 /// Runs a convolution with one channel in a group, or one that [`fits`], into an output whose channels are neighbors.
-pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
-    let (g, kernels) = (&conv.geometry, T::Acc::kernels());
-    let registers = Registers::new::<T::Acc>(g).expect("law: the algorithm is for such groups");
+pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+    let (g, kernels) = (&conv.geometry, T::kernels());
+    let registers = Registers::new::<T>(g).expect("law: the algorithm is for such groups");
     let Registers { lanes, members: each, are_one_group } = registers;
     let ([sn, sc, sd, sh, sw], ig) = (conv.x_strides, g.in_group());
     let copy;
-    let (x, strides) = match T::as_acc(conv.x) {
-        Some(x) if sc == 1 => (x, [sn, sd, sh, sw]),
-        _ => {
-            let (scratch, count, strides) = channels_last(conv, [0; 3]);
-            copy = scratch;
-            (copy.get::<T::Acc>(count), strides)
-        }
+    let (x, strides) = if sc == 1 {
+        (conv.x, [sn, sd, sh, sw])
+    } else {
+        let (scratch, count, strides) = channels_last(conv, [0; 3]);
+        copy = scratch;
+        (copy.get::<T>(count), strides)
     };
     let factors = factors(conv);
     let (terms, blocks) = (g.taps() * ig, g.out_channels.div_ceil(each));
     assert!(factors.len() >= blocks * lanes * terms, "law: a weight has all its taps");
-    let (zeros, mut bias) = (vec![T::Acc::ZERO; lanes], vec![T::Acc::ZERO; g.out_channels + lanes]);
+    let (zeros, mut bias) = (vec![T::ZERO; lanes], vec![T::ZERO; g.out_channels + lanes]);
     if let Some(given) = conv.bias {
-        T::widen(&given[..g.out_channels], &mut bias[..g.out_channels]);
+        bias[..g.out_channels].copy_from_slice(&given[..g.out_channels]);
     }
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
-    let ring = Ring::new::<T::Acc>(g, registers, width);
+    let ring = Ring::new::<T>(g, registers, width);
     let (bands, parts) = (height.div_ceil(BAND), width.div_ceil(ring.columns));
-    let activation = T::as_acc(conv.x).and_then(|_| conv.activation_only());
+    let activation = conv.activation_only();
     let f = if are_one_group { kernels.single_terms[usize::from(lanes > kernels.half)] } else { kernels.terms };
     let shared = Shared::new(out.data);
     let task = |i: usize| {
@@ -129,8 +128,8 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
         let [n, d, band] = [i / bands / depth, i / bands % depth, i % bands];
         let c = block * each;
         let source = Source::new(g, &ring, (x, strides), [n, c, part]);
-        let mut scratch = Scratch::take::<T::Acc>(ring.size);
-        let planes = scratch.slice::<T::Acc>(ring.size);
+        let mut scratch = Scratch::take::<T>(ring.size);
+        let planes = scratch.slice::<T>(ring.size);
         let (members, pixels) = ((g.out_channels - c).min(each), (width - part).min(ring.columns));
         let factors = &factors[block * lanes * terms..][..lanes * terms];
         let (start, add) = match (ig, conv.bias) {
@@ -149,7 +148,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             }
             known = top + ring.slots;
             ring.find(g, top, &mut offsets);
-            let make = |y: *mut T::Acc, y_stride: usize| {
+            let make = |y: *mut T, y_stride: usize| {
                 let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
                 let offsets = &offsets;
                 let terms = Terms { x, offsets, pixels, factors, start, add, activation, y, y_stride, members };

@@ -139,7 +139,7 @@ impl Geometry {
 }
 
 /// A convolution to run.
-pub struct Convolution<'a, T: Multiply> {
+pub struct Convolution<'a, T: Compute> {
     /// The sizes.
     pub geometry: Geometry,
     /// The input `[N, C, D, H, W]`, from its first element.
@@ -149,7 +149,7 @@ pub struct Convolution<'a, T: Multiply> {
     /// The weight, contiguous, of sizes [`Geometry::weight`]; not read where a packed one takes its place.
     pub weight: &'a [T],
     /// The weight, packed; the output is the same.
-    pub packed: Option<&'a PackedWeight<T::Acc>>,
+    pub packed: Option<&'a PackedWeight<T>>,
     /// A number per output channel.
     pub bias: Option<&'a [T]>,
     /// What finished outputs are given to; those of a transposed convolution, and of a large kernel per channel over
@@ -157,9 +157,9 @@ pub struct Convolution<'a, T: Multiply> {
     pub after: Option<After<'a>>,
 }
 
-impl<T: Multiply> Convolution<'_, T> {
+impl<T: Compute> Convolution<'_, T> {
     /// An activation that is all that follows.
-    fn activation_only(&self) -> Option<Activation<T::Acc>> {
+    fn activation_only(&self) -> Option<Activation<T>> {
         let tail = self.after?.tail.filter(|tail| tail.residual.is_none())?;
         (&tail.activation? as &dyn std::any::Any).downcast_ref().copied()
     }
@@ -170,7 +170,7 @@ impl<T: Multiply> Convolution<'_, T> {
 ///
 /// # Panics
 /// If sizes and slices do not agree: shapes are checked before kernels run, so this is a broken law.
-pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
+pub fn convolve<T: Compute>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: [usize; 5]) {
     let g = &conv.geometry;
     let Some(mut out) = checked(conv, y, y_strides) else { return };
     if phases::fits::<T>(g) {
@@ -196,7 +196,7 @@ pub fn convolve<T: Multiply>(conv: &Convolution<'_, T>, y: &mut [T], y_strides: 
 ///
 /// # Panics
 /// If sizes and slices do not agree.
-fn checked<'a, T: Multiply>(conv: &Convolution<'_, T>, y: &'a mut [T], y_strides: [usize; 5]) -> Option<Output<'a, T>> {
+fn checked<'a, T: Compute>(conv: &Convolution<'_, T>, y: &'a mut [T], y_strides: [usize; 5]) -> Option<Output<'a, T>> {
     let g = &conv.geometry;
     let out = checked_output(conv, y, y_strides)?;
     let [d, h, w] = g.input;
@@ -209,7 +209,7 @@ fn checked<'a, T: Multiply>(conv: &Convolution<'_, T>, y: &'a mut [T], y_strides
 ///
 /// # Panics
 /// As there.
-fn checked_output<'a, T: Multiply>(
+fn checked_output<'a, T: Compute>(
     conv: &Convolution<'_, T>,
     y: &'a mut [T],
     y_strides: [usize; 5],
@@ -260,7 +260,7 @@ fn pixel_stride(sizes: [usize; 3], strides: [usize; 5]) -> Option<usize> {
 }
 
 /// The algorithms by a matrix product: weight times input, or weight times columns.
-fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+fn product<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let g = &conv.geometry;
     let (k, pixels) = (g.in_group() * g.taps(), out.pixels());
     let [sn, sc, sp] = out.strides;
@@ -292,7 +292,7 @@ fn product<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             k,
             a: packed.map_or(Lhs::Strided(Mat::new(conv.weight, k, 1)), |p| Lhs::Packed(&p.groups)),
             b,
-            alpha: T::Acc::ONE,
+            alpha: T::ONE,
             epilogue: Epilogue { start: conv.bias.map_or(Start::Zero, Start::PerRow), after: conv.after },
             batch: Batch {
                 sizes: &[g.batch, g.groups],

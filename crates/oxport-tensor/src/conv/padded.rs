@@ -1,4 +1,4 @@
-//! The input with its zeros around it, in the computing type, laid out so that every tap of the kernel reads a run.
+//! The input with its zeros around it, laid out so that every tap of the kernel reads a run.
 //!
 //! ```text
 //!   a row of the padded input, stride 2:   0 a b c d e 0 …   →   phase 0: 0 b d 0   phase 1: a c e …
@@ -8,7 +8,7 @@
 //! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighboring pixels are neighbors in memory.
 
 use super::Geometry;
-use crate::gemm::{Compute, Multiply, Tile};
+use crate::gemm::{Compute, Tile};
 use crate::parallel;
 use crate::scratch::Scratch;
 use crate::simd::vectorize;
@@ -35,37 +35,37 @@ impl Frame {
 
     /// Copies a plane of the input `[D, H, W]` with these strides, and the zeros around it.
     #[inline(always)]
-    pub(super) fn fill<T: Multiply>(&self, g: &Geometry, x: &[T], [sd, sh, sw]: [usize; 3], out: &mut [T::Acc]) {
+    pub(super) fn fill<T: Compute>(&self, g: &Geometry, x: &[T], [sd, sh, sw]: [usize; 3], out: &mut [T]) {
         let ([pd, ph, pw], step, phase) = (g.padding, g.stride[2], self.phase);
         let h = g.input[1] + 2 * ph;
         for (r, out) in out.chunks_exact_mut(self.strides[1].max(1)).enumerate() {
             let (id, ih) = ((r / h).wrapping_sub(pd), (r % h).wrapping_sub(ph));
             if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
-                out.fill(T::Acc::ZERO);
+                out.fill(T::ZERO);
                 continue;
             }
             let x = &x[id * sd + ih * sh..][..(g.input[2] - 1) * sw + 1];
             if step == 1 && sw == 1 {
-                out[..pw].fill(T::Acc::ZERO);
-                T::widen(x, &mut out[pw..pw + x.len()]);
-                out[pw + x.len()..].fill(T::Acc::ZERO);
+                out[..pw].fill(T::ZERO);
+                out[pw..pw + x.len()].copy_from_slice(x);
+                out[pw + x.len()..].fill(T::ZERO);
                 continue;
             }
             for (q, out) in out.chunks_exact_mut(phase).enumerate() {
                 // Place j of phase q is column j·step + q of the padded row.
                 let first = pw.saturating_sub(q).div_ceil(step).min(phase);
                 let end = (g.input[2] + pw).saturating_sub(q).div_ceil(step).clamp(first, phase);
-                out[..first].fill(T::Acc::ZERO);
-                out[end..].fill(T::Acc::ZERO);
+                out[..first].fill(T::ZERO);
+                out[end..].fill(T::ZERO);
                 if first == end {
                     continue;
                 }
                 let (x, out) = (&x[(first * step + q - pw) * sw..], &mut out[first..end]);
                 match step * sw {
                     // An expanded row is one element.
-                    0 => out.fill(x[0].widen_one()),
+                    0 => out.fill(x[0]),
                     2 => every::<T, 2>(x, out),
-                    by => out.iter_mut().zip(x.iter().step_by(by)).for_each(|(y, x)| *y = x.widen_one()),
+                    by => out.iter_mut().zip(x.iter().step_by(by)).for_each(|(y, x)| *y = *x),
                 }
             }
         }
@@ -105,17 +105,17 @@ impl Frame {
 
 /// Every `N`th number.
 #[inline(always)]
-fn every<T: Multiply, const N: usize>(x: &[T], out: &mut [T::Acc]) {
+fn every<T: Compute, const N: usize>(x: &[T], out: &mut [T]) {
     let (whole, rest) = x.as_chunks::<N>();
-    out.iter_mut().zip(whole).for_each(|(y, x)| *y = x[0].widen_one());
+    out.iter_mut().zip(whole).for_each(|(y, x)| *y = x[0]);
     if let (Some(y), Some(x)) = (out.get_mut(whole.len()), rest.first()) {
-        *y = x.widen_one();
+        *y = *x;
     }
 }
 
 /// The whole input of a convolution in a frame; or the input itself where it is that already.
-pub(super) struct Padded<'a, T: Multiply> {
-    data: Data<'a, T::Acc>,
+pub(super) struct Padded<'a, T: Compute> {
+    data: Data<'a, T>,
     /// Strides of images and channels.
     pub(super) strides: [usize; 2],
     pub(super) frame: Frame,
@@ -126,18 +126,18 @@ enum Data<'a, A> {
     Copy(Scratch, usize),
 }
 
-impl<'a, T: Multiply> Padded<'a, T> {
+impl<'a, T: Compute> Padded<'a, T> {
     pub(super) fn new(g: &Geometry, x: &'a [T], strides: [usize; 5]) -> Self {
         let [sn, sc, sd, sh, sw] = strides;
-        if let (Some(x), true, true) = (T::as_acc(x), g.padding == [0; 3] && g.stride[2] == 1, sw == 1) {
+        if g.padding == [0; 3] && g.stride[2] == 1 && sw == 1 {
             let frame = Frame { strides: [sd, sh], phase: 0, plane: 0 };
             return Padded { data: Data::Input(x), strides: [sn, sc], frame };
         }
         let frame = Frame::new(g);
         let count = g.batch * g.in_channels * frame.plane;
-        let mut scratch = Scratch::take::<T::Acc>(count);
-        let data = scratch.slice::<T::Acc>(count);
-        let fill = |i: usize, out: &mut [T::Acc]| {
+        let mut scratch = Scratch::take::<T>(count);
+        let data = scratch.slice::<T>(count);
+        let fill = |i: usize, out: &mut [T]| {
             vectorize(
                 #[inline(always)]
                 || frame.fill(g, &x[i / g.in_channels * sn + i % g.in_channels * sc..], [sd, sh, sw], out),
@@ -149,7 +149,7 @@ impl<'a, T: Multiply> Padded<'a, T> {
         Padded { data: Data::Copy(scratch, count), strides: [g.in_channels * plane, plane], frame }
     }
 
-    pub(super) fn data(&self) -> &[T::Acc] {
+    pub(super) fn data(&self) -> &[T] {
         match &self.data {
             Data::Input(x) => x,
             Data::Copy(scratch, count) => scratch.get(*count),

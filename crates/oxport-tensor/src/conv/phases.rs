@@ -26,10 +26,10 @@ const TASK_OUTPUTS: usize = 1 << 14;
 const LEAST_ROWS: usize = 56;
 
 /// Whether the algorithm is for such a convolution: there are enough channels to fill registers.
-pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
+pub(super) fn fits<T: Compute>(g: &Geometry) -> bool {
     let phases = g.stride.iter().try_fold(1, |n: usize, &s| n.checked_mul(s));
     let are_few = phases.is_some_and(|n| n <= MOST_PHASES) && g.taps() <= MOST_PHASES;
-    g.transposed && are_few && g.out_group() >= pixels::LEAST_CHANNELS && !T::Acc::IS_COMPLEX
+    g.transposed && are_few && g.out_group() >= pixels::LEAST_CHANNELS && !T::IS_COMPLEX
 }
 
 /// The taps along a dimension whose places leave such a rest by the stride.
@@ -63,7 +63,7 @@ pub(super) fn pack<T: Multiply>(g: &Geometry, weight: &[T]) -> Vec<Packed<T::Acc
 }
 
 /// Runs a transposed convolution that [`fits`].
-pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
+pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (g, ig, og) = (&conv.geometry, conv.geometry.in_group(), conv.geometry.out_group());
     let own;
     let packed = match conv.packed {
@@ -75,18 +75,14 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     };
     let [sn, sc, sd, sh, sw] = conv.x_strides;
     let copy;
-    let (data, strides) = match T::as_acc(conv.x) {
-        Some(x) if sc == 1 => (x, [sn, sd, sh, sw]),
-        _ => {
-            let (scratch, count, strides) = channels_last(conv, [0; 3]);
-            copy = scratch;
-            (copy.get::<T::Acc>(count), strides)
-        }
+    let (data, strides) = if sc == 1 {
+        (conv.x, [sn, sd, sh, sw])
+    } else {
+        let (scratch, count, strides) = channels_last(conv, [0; 3]);
+        copy = scratch;
+        (copy.get::<T>(count), strides)
     };
-    let mut bias = vec![T::Acc::ZERO; g.out_channels];
-    if let Some(given) = conv.bias {
-        T::widen(&given[..g.out_channels], &mut bias);
-    }
+    let start = |group: usize| conv.bias.map_or(Start::Zero, |bias| Start::PerColumn(&bias[group * og..][..og]));
     let axes =
         [0, 1, 2].map(|d| (0..g.stride[d]).map(|first| Axis::new(g, d, first, out.sizes[d])).collect::<Vec<_>>());
     let [ad, ah, aw] = &axes;
@@ -105,39 +101,36 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
         let (phase, group, ref rows) = tasks[task];
         let windows = Windows { data, strides, input: g.input, phase, first: rows.start, channel: group * ig, len: ig };
         let weight = packed.of(g, phase, group);
-        let mut scratch = Scratch::take::<T::Acc>(rows.len() * og);
-        let made = scratch.slice::<T::Acc>(rows.len() * og);
-        gemm::<T::Acc>(
+        let mut scratch = Scratch::take::<T>(rows.len() * og);
+        let made = scratch.slice::<T>(rows.len() * og);
+        gemm::<T>(
             &Product {
                 m: rows.len(),
                 n: og,
                 k: windows.count() * ig,
                 a: Lhs::Runs(&windows),
                 b: Rhs::Packed(std::slice::from_ref(weight)),
-                alpha: T::Acc::ONE,
-                epilogue: Epilogue { start: Start::PerColumn(&bias[group * og..][..og]), after: None },
+                alpha: T::ONE,
+                epilogue: Epilogue { start: start(group), after: None },
                 batch: Batch::default(),
             },
             MatMut { data: made, rows: og, cols: 1 },
         );
-        let places = (rows.start..rows.end).map(|row| {
-            let (n, [z, y, x]) = windows.output(row);
+        let places = windows.indices(0..rows.len()).map(|(n, index)| {
+            let [z, y, x] = [0, 1, 2].map(|d| phase[d].first + index[d] * phase[d].stride);
             n * yn + group * og * yc + ((z * height + y) * width + x) * yp
         });
         if yc == 1 {
             for (place, made) in places.zip(made.chunks_exact(og)) {
                 // SAFETY: the channels of a group of a pixel lie side by side there; a phase has its own pixels.
-                T::narrow(made, unsafe { std::slice::from_raw_parts_mut(shared.at(place), og) });
+                unsafe { std::slice::from_raw_parts_mut(shared.at(place), og) }.copy_from_slice(made);
             }
             return;
         }
-        let mut rounded = Scratch::take::<T>(made.len());
-        let rounded = rounded.slice::<T>(made.len());
-        T::narrow(made, rounded);
         // Channel by channel: pixels of a plane are near each other.
         let places: Vec<usize> = places.collect();
         for c in 0..og {
-            for (place, made) in places.iter().zip(rounded.chunks_exact(og)) {
+            for (place, made) in places.iter().zip(made.chunks_exact(og)) {
                 // SAFETY: an element of the output, and of no other task.
                 unsafe { shared.at(place + c * yc).write(made[c]) }
             }
@@ -203,16 +196,20 @@ struct Windows<'a, A> {
 }
 
 impl<A> Windows<'_, A> {
-    /// The number of an output in each dimension of the phase, and its image.
-    fn index(&self, row: usize) -> (usize, [usize; 3]) {
-        let [d, h, w] = self.phase.map(|axis| axis.count);
-        (row / (d * h * w), [row / (h * w) % d, row / w % h, row % w])
-    }
-
-    /// The image of an output of the phase, and its place there.
-    fn output(&self, row: usize) -> (usize, [usize; 3]) {
-        let (n, index) = self.index(row);
-        (n, [0, 1, 2].map(|d| self.phase[d].first + index[d] * self.phase[d].stride))
+    /// Of some outputs, of which there are any, the image and the number in each dimension of the phase.
+    fn indices(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, [usize; 3])> {
+        let ([d, h, w], row) = (self.phase.map(|axis| axis.count), self.first + rows.start);
+        let mut next = [row / (d * h * w), row / (h * w) % d, row / w % h, row % w];
+        rows.map(move |_| {
+            let [n, z, y, x] = next;
+            next[3] += 1;
+            for (i, size) in [(3, w), (2, h), (1, d)] {
+                if next[i] == size {
+                    (next[i], next[i - 1]) = (0, next[i - 1] + 1);
+                }
+            }
+            (n, [z, y, x])
+        })
     }
 }
 
@@ -231,8 +228,7 @@ impl<A: Compute> Runs<A> for Windows<'_, A> {
 
     fn places(&self, _: usize, rows: Range<usize>, out: &mut [usize]) {
         let ([d, h, w], [_, sd, sh, sw]) = (self.input, self.strides);
-        for (row, out) in rows.zip(out.chunks_exact_mut(self.count().max(1))) {
-            let (n, [z, y, x]) = self.index(self.first + row);
+        for ((n, [z, y, x]), out) in self.indices(rows).zip(out.chunks_exact_mut(self.count().max(1))) {
             let image = n * self.strides[0] + self.channel;
             let mut out = out.iter_mut();
             let [az, ay, ax] = self.phase.map(|axis| &axis.inputs[..]);

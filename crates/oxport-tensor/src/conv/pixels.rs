@@ -9,7 +9,7 @@
 //! strides or another type is copied into channels-last order first.
 
 use super::weight::{Form, PackedWeight};
-use super::{Compute, Convolution, Geometry, Multiply, Output, few_channels, pixel_stride};
+use super::{Compute, Convolution, Geometry, Output, few_channels, pixel_stride};
 use crate::gemm::{
     Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave, rows_share_a_set,
 };
@@ -29,15 +29,15 @@ const FEW_ROWS: usize = 4;
 const PARALLEL_COPY: usize = 1 << 14;
 
 /// Whether the algorithm is for such a convolution, of outputs whose channels are neighbors.
-pub(super) fn fits<T: Multiply>(g: &Geometry) -> bool {
+pub(super) fn fits<T: Compute>(g: &Geometry) -> bool {
     // Large products of complex numbers are products of their parts, which have another order of summation.
     let is_sum = g.in_group() > 1 || g.in_group() == 1 && g.groups == 1;
     let is_wide = g.out_group() >= LEAST_CHANNELS;
-    !g.transposed && is_sum && is_wide && g.taps() <= MOST_TAPS && !T::Acc::IS_COMPLEX
+    !g.transposed && is_sum && is_wide && g.taps() <= MOST_TAPS && !T::IS_COMPLEX
 }
 
 /// Runs a convolution into an output whose channels are neighbors.
-pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>) {
+pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, mut out: Output<'_, T>) {
     let g = &conv.geometry;
     let own;
     let weight = match conv.packed {
@@ -77,7 +77,7 @@ pub(super) fn run<T: Multiply>(conv: &Convolution<'_, T>, mut out: Output<'_, T>
             k: ig * g.taps(),
             a,
             b: Rhs::Packed(&weight.groups),
-            alpha: T::Acc::ONE,
+            alpha: T::ONE,
             epilogue: Epilogue { start: conv.bias.map_or(Start::Zero, Start::PerColumn), after: conv.after },
             batch: Batch { sizes: &[images, g.groups], a: &a_strides, b: &[0, 1], c: &[sn, og], start: &[0, og] },
         },
@@ -91,8 +91,8 @@ pub(super) fn is_by_rows(g: &Geometry) -> bool {
 }
 
 /// The windows of an input with neighboring channels.
-pub(super) struct Windows<'a, T: Multiply> {
-    data: Data<'a, T::Acc>,
+pub(super) struct Windows<'a, T: Compute> {
+    data: Data<'a, T>,
     geometry: &'a Geometry,
     /// Sizes of the output.
     sizes: [usize; 3],
@@ -117,7 +117,7 @@ enum Data<'a, A> {
     Copy(Scratch, usize),
 }
 
-impl<'a, T: Multiply> Windows<'a, T> {
+impl<'a, T: Compute> Windows<'a, T> {
     /// Of an output of these sizes; `is_pointwise` says whether they are the pixels as they lie, `whole` whether those
     /// of all images are to be evenly spaced.
     pub(super) fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
@@ -137,9 +137,10 @@ impl<'a, T: Multiply> Windows<'a, T> {
             offsets: Vec::new(),
             spaced: None,
         };
-        match T::as_acc(conv.x) {
-            Some(x) if sc == 1 && !by_rows => windows.data = Data::Input(x),
-            _ => windows.copy(conv, by_rows),
+        if sc == 1 && !by_rows {
+            windows.data = Data::Input(conv.x);
+        } else {
+            windows.copy(conv, by_rows);
         }
         let ([image, d, h, w], [_, kh, kw]) = (windows.strides, windows.kernel);
         if is_pointwise {
@@ -170,29 +171,29 @@ impl<'a, T: Multiply> Windows<'a, T> {
 
 /// A copy of the input in channels-last order with `pad` zeros around it: the memory, its number of elements, and the
 /// strides of images, depth, height and width.
-pub(super) fn channels_last<T: Multiply>(conv: &Convolution<'_, T>, pad: [usize; 3]) -> (Scratch, usize, [usize; 4]) {
+pub(super) fn channels_last<T: Compute>(conv: &Convolution<'_, T>, pad: [usize; 3]) -> (Scratch, usize, [usize; 4]) {
     let g = &conv.geometry;
     let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
     let (c, [sn, sc, sd, sh, sw]) = (g.in_channels, conv.x_strides);
     let row = w * c;
     let count = g.batch * d * h * row;
-    let mut scratch = Scratch::take::<T::Acc>(count);
-    for_chunks(scratch.slice::<T::Acc>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
+    let mut scratch = Scratch::take::<T>(count);
+    for_chunks(scratch.slice::<T>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
         let (n, id, ih) = (i / (d * h), (i / h % d).wrapping_sub(pad[0]), (i % h).wrapping_sub(pad[1]));
         if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
-            return out.fill(T::Acc::ZERO);
+            return out.fill(T::ZERO);
         }
         let (before, rest) = out.split_at_mut(pad[2] * c);
         let (inside, behind) = rest.split_at_mut(g.input[2] * c);
-        before.fill(T::Acc::ZERO);
-        behind.fill(T::Acc::ZERO);
+        before.fill(T::ZERO);
+        behind.fill(T::ZERO);
         interleave(Mat::new(&conv.x[n * sn + id * sd + ih * sh..], sc, sw), c, g.input[2], inside);
     });
     (scratch, count, [d * h * row, h * row, row, c])
 }
 
-impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
-    fn data(&self) -> &[T::Acc] {
+impl<T: Compute> Runs<T> for Windows<'_, T> {
+    fn data(&self) -> &[T] {
         match &self.data {
             Data::Input(x) => x,
             Data::Copy(scratch, count) => scratch.get(*count),
@@ -227,7 +228,7 @@ impl<T: Multiply> Runs<T::Acc> for Windows<'_, T> {
     }
 }
 
-impl<T: Multiply> Windows<'_, T> {
+impl<T: Compute> Windows<'_, T> {
     /// Where the channels of a group of an image begin.
     fn first(&self, batch: usize) -> usize {
         let g = self.geometry;

@@ -5,7 +5,7 @@ use super::{
     Convolution, Form, Geometry, PackedWeight, Winograd, checked, checked_output, convolve, grouped, pixel_stride,
     pixels,
 };
-use crate::gemm::{After, Multiply};
+use crate::gemm::{After, Compute, Multiply};
 use crate::parallel::for_chunks;
 use crate::scratch::Scratch;
 use crate::strided::{Counts, counts};
@@ -331,7 +331,7 @@ impl Operands<'_> {
     }
 
     /// In the type of the input and the output.
-    fn run<T: Element + Multiply, R>(
+    fn run<T: Element + Compute, R>(
         self,
         out: &mut TensorMut,
         convolve: impl FnOnce(&Convolution<'_, T>, &mut [T], [usize; 5]) -> R,
@@ -361,7 +361,7 @@ impl Operands<'_> {
     }
 
     /// With an input and an output of these strides. Weight and bias may be of another type.
-    fn over<T: Element + Multiply, R>(
+    fn over<T: Element + Compute, R>(
         self,
         x: &[T],
         x_strides: [usize; 5],
@@ -375,7 +375,7 @@ impl Operands<'_> {
                 let (dtype, sizes) = (p.dtype, &p.sizes);
                 return Err(Error::invalid(format!("a packed {dtype} {sizes:?} in place of {:?}", self.weight)));
             }
-            Some(p) => p.packed.downcast_ref::<PackedWeight<T::Acc>>(),
+            Some(p) => p.packed.downcast_ref::<PackedWeight<T>>(),
             None => None,
         };
         let is_read = !packed.is_some_and(|packed| packed.replaces_weight(&self.geometry, strides));
@@ -405,10 +405,10 @@ mod tests {
     fn run(x: &Tensor, w: &Tensor, b: Option<&Tensor>, options: &ConvOptions<'_>, last: bool) -> Result<Vec<f32>> {
         let sizes = options.output_sizes(x.sizes(), w.sizes())?;
         let layout = if last { Layout::channels_last(&sizes)? } else { Layout::contiguous(&sizes)? };
-        let mut out = TensorMut::empty(DType::F32, layout)?;
+        let mut out = TensorMut::empty(x.dtype(), layout)?;
         let packed = PackedKernel::new(w, if last { Form::Pixels } else { Form::Planes }, options)?;
         convolution(x, w, b, options, With { packed: packed.as_ref(), ..With::default() }, &mut out)?;
-        out.freeze().to_vec()
+        out.freeze().to_dtype(DType::F32)?.to_vec()
     }
 
     /// The numbers are PyTorch's for these inputs.
@@ -435,6 +435,23 @@ mod tests {
                 assert!(matches!(PackedKernel::of_constant(&w, form, &options), Ok(Some(_))), "{form:?} {options:?}");
             }
         }
+    }
+
+    #[test]
+    fn halves_are_summed_in_float32_and_rounded_once() -> Result<()> {
+        let options = ConvOptions { padding: &[1, 1], ..Default::default() };
+        let full = |sizes: &[i64], x: f32| Tensor::from_vec(sizes, vec![x; sizes.iter().product::<i64>() as usize]);
+        let (x, w, b) = (full(&[2, 24, 5, 6], 1.5)?, full(&[20, 24, 3, 3], 10.25)?, full(&[20], 4.0)?);
+        let sums = Tensor::from_vec(&[2, 20, 5, 6], run(&x, &w, Some(&b), &options, false)?)?;
+        for dtype in [DType::F16, DType::BF16] {
+            let rounded = sums.to_dtype(dtype)?.to_dtype(DType::F32)?.to_vec::<f32>()?;
+            assert!(rounded != sums.to_vec::<f32>()?);
+            let [x, w, b] = [&x, &w, &b].map(|t| t.to_dtype(dtype).expect("a cast"));
+            for last in [false, true] {
+                assert!(run(&x, &w, Some(&b), &options, last)? == rounded, "{dtype} {last}");
+            }
+        }
+        Ok(())
     }
 
     const ONE: [f32; 6] = [-34.0, 3.0, -45.0, -23.0, 22.0, 7.0];

@@ -191,28 +191,18 @@ fn every_algorithm_equals_the_definition() {
                 };
                 pool.install(|| convolve(&conv, &mut y, ys));
                 assert!(y == expected, "f32 {text} {last_in} {last_out} {threads}");
-                let half = |v: &[f32]| v.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>();
+                // Handed on, all of it or nothing; a packed weight of halves is the same numbers.
                 let handed_on = AtomicBool::new(false);
                 let negate = |part| {
                     handed_on.store(true, Relaxed);
-                    each::<f16>(part, |y| *y = -*y)
+                    each::<f32>(part, |y| *y = -*y)
                 };
-                let (hx, hw, hb) = (half(&x), half(&w), half(&bias));
-                let mut hy = half(&y);
-                let conv = Convolution {
-                    geometry: g,
-                    x: &hx,
-                    x_strides: xs,
-                    weight: &hw,
-                    packed: None,
-                    bias: Some(&hb),
-                    after: Some(After { f: &negate, writes: false, tail: None }),
-                };
-                pool.install(|| convolve(&conv, &mut hy, ys));
-                // All of it, or nothing.
-                let sign = |x: f16| if handed_on.load(Relaxed) { -x } else { x };
-                let expected: Vec<_> = expected.iter().map(|&x| sign(f16::from_f32(x))).collect();
-                assert!(hy == expected, "f16 {text} {last_in} {last_out} {threads}");
+                let narrow: Vec<_> = w.iter().map(|&w| f16::from_f32(w)).collect();
+                let packed = packed.as_ref().and_then(|_| PackedWeight::new(form, &g, &narrow));
+                let after = Some(After { f: &negate, writes: false, tail: None });
+                pool.install(|| convolve(&Convolution { packed: packed.as_ref(), after, ..conv }, &mut y, ys));
+                let sign = if handed_on.load(Relaxed) { -1.0 } else { 1.0 };
+                assert!(y.iter().zip(&expected).all(|(y, e)| *y == sign * e), "{text} {last_in} {last_out} {threads}");
             }
         }
     }

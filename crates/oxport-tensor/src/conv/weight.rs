@@ -39,14 +39,14 @@ impl<A: Compute> PackedWeight<A> {
     /// Packs a contiguous weight of sizes [`Geometry::weight`]; `None` where no algorithm uses a packed one.
     pub fn new<T: Multiply<Acc = A>>(form: Form, g: &Geometry, weight: &[T]) -> Option<PackedWeight<A>> {
         let none = PackedWeight { form, groups: Vec::new(), registers: None, phases: None };
-        if phases::fits::<T>(g) {
+        if phases::fits::<A>(g) {
             return Some(PackedWeight { phases: Some(Phases::new(g, weight)), ..none });
         }
         if g.transposed || g.in_group() == 0 {
             return None;
         }
         let is_summed = g.in_group() == 1 && g.groups > 1;
-        if form == Form::Pixels && (is_summed || grouped::fits::<T>(g)) {
+        if form == Form::Pixels && (is_summed || grouped::fits::<A>(g)) {
             let registers = Some(grouped::by_registers(g, weight));
             return Some(PackedWeight { registers, ..none });
         }
@@ -54,7 +54,7 @@ impl<A: Compute> PackedWeight<A> {
             return None;
         }
         // What does not run over pixels is packed for planes, however the output lies.
-        let form = if pixels::fits::<T>(g) { form } else { Form::Planes };
+        let form = if pixels::fits::<A>(g) { form } else { Form::Planes };
         let (taps, channels, n) = (g.taps(), g.in_group(), g.out_group());
         let k = taps * channels;
         if form == Form::Pixels && T::as_acc(&[]).is_none() && !pixels::is_by_rows(g) {

@@ -4,6 +4,7 @@ use super::{After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed,
 use crate::strided::{Counts, counts};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorMut, copy, dispatch};
 use std::any::Any;
+use std::mem::swap;
 
 /// The right operand of a product.
 #[derive(Clone, Copy)]
@@ -157,28 +158,46 @@ impl Shape {
         })
     }
 
-    /// Batch dimensions that share B and continue the rows of A and of the output become rows.
+    /// Dimensions that share B are rows: those that continue one another in A and in the output are one, and the
+    /// longest is that of the products where the last one has few. A row's sums do not depend on the others.
     fn folded(mut self) -> Shape {
-        while let Some(d) = self.sizes.len().checked_sub(1) {
-            let size = self.sizes[d];
-            let follows = |x: usize| self.m == 1 || self.batch[x][d] == self.m * self.strides[x].0;
-            if size != 1 && !(self.batch[1][d] == 0 && follows(0) && follows(2)) {
-                break;
-            }
-            if size != 1 {
-                if self.m == 1 {
-                    (self.strides[0].0, self.strides[2].0) = (self.batch[0][d], self.batch[2][d]);
-                }
-                self.m *= size;
-            }
-            self.sizes.pop();
-            for strides in &mut self.batch {
-                strides.pop();
-            }
+        self.fold();
+        let others = (0..self.sizes.len()).filter(|&d| self.batch[1][d] == 0);
+        let longest = others.max_by_key(|&d| self.sizes[d]).filter(|&d| self.sizes[d] > self.m);
+        if let Some(d) = longest.filter(|_| self.m < FEW_ROWS) {
+            swap(&mut self.m, &mut self.sizes[d]);
+            swap(&mut self.strides[0].0, &mut self.batch[0][d]);
+            swap(&mut self.strides[2].0, &mut self.batch[2][d]);
+            self.fold();
         }
         self
     }
+
+    /// Joins dimensions with the rows while they continue them.
+    fn fold(&mut self) {
+        while let Some(d) = (0..self.sizes.len()).rev().find(|&d| self.continues(d)) {
+            if self.sizes[d] != 1 {
+                if self.m == 1 {
+                    (self.strides[0].0, self.strides[2].0) = (self.batch[0][d], self.batch[2][d]);
+                }
+                self.m *= self.sizes[d];
+            }
+            self.sizes.remove(d);
+            for strides in &mut self.batch {
+                strides.remove(d);
+            }
+        }
+    }
+
+    /// Whether a batch dimension shares B and continues the rows of A and of the output.
+    fn continues(&self, d: usize) -> bool {
+        let follows = |x: usize| self.m == 1 || self.batch[x][d] == self.m * self.strides[x].0;
+        self.sizes[d] == 1 || self.batch[1][d] == 0 && follows(0) && follows(2)
+    }
 }
+
+/// Fewer rows do not fill a few tiles.
+const FEW_ROWS: usize = 32;
 
 /// The strides of contiguous sizes.
 fn row_major(sizes: &[usize]) -> Counts {
@@ -322,6 +341,14 @@ mod tests {
             let packed = PackedMatrix::new(&b).expect("a valid case");
             affine(&a, Right::Packed(&packed), &mut y, &Affine::default()).expect("a valid case");
             assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, c), "packed {b_sizes:?}");
+        }
+        // Sequences first, in memory the batch: the rows are those of the sequence.
+        for sizes in [[2, 40, 4], [3, 1, 4], [1, 9, 4], [2, 2, 4]] {
+            let a = tensor(&sizes, 1).view(|l| l.transpose(0, 1)).expect("a valid case");
+            let c = [sizes[1], sizes[0], 5];
+            let mut y = out(&c);
+            matmul(&a, &b, &mut y).expect("a valid case");
+            assert_eq!(y.freeze().to_vec::<f32>().unwrap(), naive(&a, &b, &c), "{sizes:?}");
         }
         let flipped = a.view(|l| l.flip(&[0])).expect("a valid case");
         let mut y = out(&[3, 5]);

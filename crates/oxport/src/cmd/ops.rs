@@ -20,10 +20,10 @@ impl Ops {
     /// Runs the command; see the module.
     pub fn execute(&self) -> Result<ExitCode> {
         let registry = registry();
-        let pattern = self.pattern.as_deref().map(pattern);
-        let matches = |name: &&str| pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
-        let rows: Vec<Row<'_>> =
-            registry.names().into_iter().filter(matches).map(|name| Row::of(registry, name)).collect();
+        let names = registry.names();
+        let pattern = self.pattern.as_deref().map(|text| pattern(&names, text));
+        let matches = |name: &&&str| pattern.as_ref().is_none_or(|p| name.contains(p.as_str()));
+        let rows: Vec<Row<'_>> = names.iter().filter(matches).map(|name| Row::of(registry, name)).collect();
         if let (Some(pattern), true) = (&self.pattern, rows.is_empty()) {
             let near = oxport::suggest::operators(registry, pattern);
             let near = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
@@ -54,13 +54,13 @@ impl Ops {
 }
 
 /// A pattern as names are spelled: `torch.ops.aten.add.Tensor` and `aten.add.Tensor` are `aten::add.Tensor`.
-fn pattern(text: &str) -> String {
+fn pattern(names: &[&str], text: &str) -> String {
     let text = text.strip_prefix("torch.ops.").unwrap_or(text);
     let text = text.strip_suffix(".default").unwrap_or(text);
-    let is_namespace = |name: &str| ["aten", "prims", "torchvision", "quantized_decomposed"].contains(&name);
+    let is_namespace = |name: &str| names.iter().any(|n| n.split_once("::").is_some_and(|(of, _)| of == name));
     match text.split_once('.') {
-        Some((namespace, rest)) if is_namespace(namespace) => format!("{namespace}::{rest}"),
         Some(("torch" | "F", rest)) => format!("::{rest}"),
+        Some((namespace, rest)) if is_namespace(namespace) => format!("{namespace}::{rest}"),
         _ => text.strip_prefix("torch.nn.functional.").unwrap_or(text).to_string(),
     }
 }

@@ -9,7 +9,7 @@ mod reason;
 mod shared;
 mod site;
 
-use oxport_ir::{Dialect, ExportedProgram, NodeId};
+use oxport_ir::{ExportedProgram, NodeId};
 use reason::Surroundings;
 use site::{BATCH_NORMS, CASTS, CONVOLUTIONS, PARTS, RESHAPES, SLICES, Site, TRANSPOSES};
 use std::collections::BTreeMap;
@@ -82,7 +82,6 @@ pub struct Kept {
 
 /// Counts the sites of every family in a functional program.
 pub fn sites(program: &ExportedProgram) -> Sites {
-    debug_assert!(program.dialect == Dialect::Aten);
     let mut sites: Sites = FAMILIES.iter().map(|family| (family.name, 0)).collect();
     for (id, _) in program.graph.nodes() {
         let site = Site::of(&program.graph, id);
