@@ -72,9 +72,6 @@ families! {
     detection "Regions of images." [] {
         deform, roi
     }
-    audio "Filters of waveforms." [] {
-        filter
-    }
     symbolic "Numbers: sizes, assertions, Python's own functions." [python_number] {
         numbers, python
     }
