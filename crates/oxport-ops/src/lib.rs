@@ -72,6 +72,9 @@ families! {
     detection "Regions of images." [] {
         deform, roi
     }
+    audio "Filters of waveforms." [] {
+        filter
+    }
     symbolic "Numbers: sizes, assertions, Python's own functions." [python_number] {
         numbers, python
     }

@@ -45,6 +45,48 @@ pub fn vectorize<R>(f: impl FnOnce() -> R) -> R {
     run(Closure(f))
 }
 
+/// `a[i] = f(a[i], x[i])` for as many as both have, as part of a [`Kernel`].
+///
+/// Where `f` chooses one of the two, LLVM makes masked stores of a plain loop for AVX2, which take CPUs of AMD more than
+/// ten times as long as others. The box hides that what is written is what has been read.
+#[inline(always)]
+pub fn fold_into<A: Copy, T: Copy>(a: &mut [A], x: &[T], f: impl Fn(A, T) -> A) {
+    fold_each_into(a, x, x, |a, x, _, _| f(a, x));
+}
+
+/// As [`fold_into`]: `a[i] = f(a[i], x[i], y[i], i)`.
+#[inline(always)]
+pub fn fold_each_into<A: Copy, T: Copy, U: Copy>(a: &mut [A], x: &[T], y: &[U], f: impl Fn(A, T, U, usize) -> A) {
+    let n = a.len().min(x.len()).min(y.len());
+    let (a, x, y) = (&mut a[..n], &x[..n], &y[..n]);
+    let done = fold_chunks::<32, _, _, _>(a, x, y, 0, &f);
+    let done = fold_chunks::<8, _, _, _>(a, x, y, done, &f);
+    for i in done..n {
+        *std::hint::black_box(&mut a[i]) = f(a[i], x[i], y[i], i);
+    }
+}
+
+/// Whole chunks from element `from` on; gives where they end.
+#[inline(always)]
+fn fold_chunks<const N: usize, A: Copy, T: Copy, U: Copy>(
+    a: &mut [A],
+    x: &[T],
+    y: &[U],
+    from: usize,
+    f: &impl Fn(A, T, U, usize) -> A,
+) -> usize {
+    let (a, x, y) = (a[from..].as_chunks_mut::<N>().0, x[from..].as_chunks::<N>().0, y[from..].as_chunks::<N>().0);
+    let count = a.len();
+    for (c, ((a, x), y)) in a.iter_mut().zip(x).zip(y).enumerate() {
+        let mut folded = *a;
+        for i in 0..N {
+            folded[i] = f(a[i], x[i], y[i], from + c * N + i);
+        }
+        *std::hint::black_box(a) = folded;
+    }
+    from + count * N
+}
+
 /// The instruction sets for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -103,4 +145,21 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 #[cfg_attr(not(miri), target_feature(enable = "f16c"))]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold_each_into;
+
+    /// Chunks of every size, their rests, and operands of different lengths.
+    #[test]
+    fn each_element_is_folded_once() {
+        for n in 0..100usize {
+            let (x, y): (Vec<u64>, Vec<u8>) = ((0..n as u64 + n as u64 % 3).collect(), (0..n as u8).rev().collect());
+            let mut a = vec![7; 100];
+            fold_each_into(&mut a, &x, &y, |a, x, y, i| a + 1000 * x + 10 * i as u64 + u64::from(y));
+            let want = (0..n as u64).map(|i| 7 + 1010 * i + (n as u64 - 1 - i));
+            assert_eq!(a, want.chain(std::iter::repeat(7)).take(100).collect::<Vec<_>>(), "{n} elements");
+        }
+    }
 }

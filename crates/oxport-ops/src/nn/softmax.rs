@@ -9,7 +9,7 @@ use crate::support::dense::{Compute, Dense, computed, fill};
 use crate::support::meta::{MetaArgs, Metas, one, wrap_dim};
 use crate::support::rows::{exp_sum, for_half_rows, for_out_rows, for_rows_vectorized, greater, max, sum};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Real, Result};
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::simd::{fold_into, vectorize};
 use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -184,7 +184,7 @@ fn columns<T: Compute>(x: &[T], out: &mut [T], width: usize, form: Form) {
     let mut top = vec![T::neg_infinity(); width];
     let mut total = vec![T::zero(); width];
     for row in x.chunks_exact(width) {
-        top.iter_mut().zip(row).for_each(|(top, &x)| *top = greater(*top, x));
+        fold_into(&mut top, row, greater);
     }
     for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
         for i in 0..width {

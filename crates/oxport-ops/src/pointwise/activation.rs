@@ -10,6 +10,7 @@ use crate::support::class::{C32, C64, Fill, RealArgs, bits, input, map1, map2, o
 use crate::support::meta::{MetaArgs, Metas, format_strides, one, pointwise_as, wrap_dim};
 use oxport_ir::{Args, Argument, Build, Builder, Class, Fake, NodeId, OpDef, Result, Val, ensure};
 use oxport_tensor::{DType, Number as Sum, Scalar, Tensor, TensorMut, math};
+use std::hint::select_unpredictable;
 
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
@@ -185,7 +186,8 @@ fn hardswish(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 /// `scale · x`, where not positive `below · (exp(inner · x) − 1)`.
 fn exponential(a: &RealArgs<'_>, o: &mut [TensorMut], below: f64, scale: f64, inner: f64) -> Result<()> {
     float!(a, o, |x, T| { let (b, s, i) = (below as T, scale as T, inner as T); }
-        if x <= 0.0 { math::expm1(x * i) * b } else { x * s })
+        // A branch around a long function would leave no vectors.
+        select_unpredictable(x <= 0.0, math::expm1(x * i) * b, x * s))
 }
 
 fn elu(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -224,7 +226,7 @@ fn log_sigmoid_forward(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
 fn softplus(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let (_, beta, threshold): (&Tensor, f64, f64) = a.unpack()?;
     float!(a, o, |x, T| { let (b, t) = (beta as T, threshold as T); }
-        if x * b > t { x } else { math::log1p(math::exp(x * b)) / b })
+        select_unpredictable(x * b > t, x, math::log1p(math::exp(x * b)) / b))
 }
 
 fn hardshrink(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
@@ -325,8 +327,8 @@ fn cast(b: &mut Builder<'_>, x: NodeId, to: DType) -> Result<NodeId> {
 
 fn logit(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     let eps: Option<f64> = a.at(1)?;
-    float!(a, o, |x, T| { let eps = eps.map(|e| e as T); } {
-        let x = eps.map_or(x, |e| clip(x, e, 1.0 - e));
+    float!(a, o, |x, T| { let [low, high] = eps.map_or([-T::INFINITY, T::INFINITY], |e| [e as T, 1.0 - e as T]); } {
+        let x = clip(x, low, high);
         math::ln(x / (1.0 - x))
     })
 }

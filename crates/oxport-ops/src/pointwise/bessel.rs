@@ -117,40 +117,44 @@ pub fn y1(x: f64) -> f64 {
     }
 }
 
-/// `eˣ` times the modified Bessel function of the second kind of order 0 or 1, for `x > 0`.
-fn scaled_second_kind_of(order: usize, x: f64) -> f64 {
-    if x <= 2.0 {
-        return x.exp() * second_kind_near_zero(order, x);
-    }
-    if x < FAR {
-        // The integral of [`scaled_second_kind`], at places that all arguments share.
-        static PLACES: OnceLock<Vec<(f64, [f64; 2])>> = OnceLock::new();
-        const STEP: f64 = 1.0 / 8.0;
-        let place = |k| {
-            let t = f64::from(k) * STEP;
-            (2.0 * (t / 2.0).sinh().powi(2), [1.0, t.cosh()])
-        };
-        // To where the integrand is e⁻⁴⁵ of its first value, for the least argument.
-        let places = PLACES.get_or_init(|| (1..=32).map(place).collect());
-        let mut sum = 0.5;
-        for (rise, factors) in places {
-            let term = (-x * rise).exp() * factors[order];
+/// Orders of modified Bessel functions of the second kind.
+const ORDERS: [f64; 3] = [0.0, 1.0, 1.0 / 3.0];
+/// The place of 1/3 among [`ORDERS`].
+const ONE_THIRD: usize = 2;
+
+/// `eˣ` times the modified Bessel function of the second kind of `ORDERS[order]`, for `x ≥ 2/3`.
+fn scaled_second_kind(order: usize, x: f64) -> f64 {
+    if x >= FAR {
+        // Hankel's asymptotic series: its terms fall far below the last digit first.
+        let square = 4.0 * ORDERS[order] * ORDERS[order];
+        let (mut term, mut sum) = (1.0, 1.0);
+        for k in 1..20 {
+            let odd = f64::from(2 * k - 1);
+            term *= (square - odd * odd) / (f64::from(k) * 8.0 * x);
             sum += term;
-            if term < sum * 1e-18 {
-                break;
-            }
         }
-        return sum * STEP;
+        return sum * (PI / (2.0 * x)).sqrt();
     }
-    // Hankel's asymptotic series: its terms fall far below the last digit first.
-    let square = if order == 0 { 0.0 } else { 4.0 };
-    let (mut term, mut sum) = (1.0, 1.0);
-    for k in 1..20 {
-        let odd = f64::from(2 * k - 1);
-        term *= (square - odd * odd) / (f64::from(k) * 8.0 * x);
+    // `∫ exp(x − x cosh t) cosh νt dt`, at places that all arguments share: `cosh t − 1` without cancellation, and
+    // `cosh νt`. The error is e^(−π² / STEP) of the integrand a quarter turn away, which is eˣ.
+    static PLACES: OnceLock<[(f64, [f64; 3]); 40]> = OnceLock::new();
+    const STEP: f64 = 1.0 / 8.0;
+    // To where the integrand is e⁻⁴⁵ of its first value, for the least argument.
+    let places = PLACES.get_or_init(|| {
+        std::array::from_fn(|k| {
+            let t = (k + 1) as f64 * STEP;
+            (2.0 * (t / 2.0).sinh().powi(2), ORDERS.map(|order| (order * t).cosh()))
+        })
+    });
+    let mut sum = 0.5;
+    for (rise, factors) in places {
+        let term = (-x * rise).exp() * factors[order];
         sum += term;
+        if term < sum * 1e-18 {
+            break;
+        }
     }
-    sum * (PI / (2.0 * x)).sqrt()
+    sum * STEP
 }
 
 /// `K₀` and `K₁` for `0 < x ≤ 2`: power series with a logarithm.
@@ -172,24 +176,6 @@ fn second_kind_near_zero(order: usize, x: f64) -> f64 {
     let (z, log) = (x * x / 4.0, (x / 2.0).ln());
     let sum = terms[order].iter().rev().fold(0.0, |sum, (c, psi)| sum * z + c * (psi - log));
     if order == 0 { sum } else { 1.0 / x - x / 2.0 * sum }
-}
-
-/// `eˣ` times the modified Bessel function of the second kind of any order, for `x > 0`: `∫ exp(x − x cosh t) cosh νt
-/// dt`.
-fn scaled_second_kind(nu: f64, x: f64) -> f64 {
-    const STEP: f64 = 1.0 / 16.0;
-    let mut sum = 0.5;
-    for k in 1..2000 {
-        let t = f64::from(k) * STEP;
-        // cosh t − 1 without cancellation.
-        let half = (t / 2.0).sinh();
-        let term = (-2.0 * x * half * half).exp() * (nu * t).cosh();
-        sum += term;
-        if term < sum * 1e-18 {
-            break;
-        }
-    }
-    sum * STEP
 }
 
 /// `eˣ K₀(x)`
@@ -214,7 +200,8 @@ fn second(order: usize, x: f64) -> f64 {
         _ if x.is_nan() || x < 0.0 => f64::NAN,
         0.0 => f64::INFINITY,
         _ if x.is_infinite() => 0.0,
-        _ => scaled_second_kind_of(order, x),
+        _ if x <= 2.0 => x.exp() * second_kind_near_zero(order, x),
+        _ => scaled_second_kind(order, x),
     }
 }
 
@@ -233,7 +220,7 @@ pub fn airy_ai(x: f64) -> f64 {
     match x {
         _ if x.is_nan() => x,
         _ if x.is_infinite() => f64::NAN,
-        _ if x > 1.0 => (x / 3.0).sqrt() / PI * scaled_second_kind(1.0 / 3.0, zeta) * (-zeta).exp(),
+        _ if x > 1.0 => (x / 3.0).sqrt() / PI * scaled_second_kind(ONE_THIRD, zeta) * (-zeta).exp(),
         _ if x > -7.0 => {
             // Ai(0) f(x) + Ai'(0) g(x), two power series.
             let cube = x * x * x;
@@ -245,6 +232,9 @@ pub fn airy_ai(x: f64) -> f64 {
                 g *= cube / (n * (n + 1.0));
                 sum_f += f;
                 sum_g += g;
+                if f.abs() + g.abs() < 1e-18 {
+                    break;
+                }
             }
             0.355_028_053_887_817_24 * sum_f - 0.258_819_403_792_806_8 * sum_g
         }

@@ -124,6 +124,11 @@ pub fn entr(x: f64) -> f64 {
     }
 }
 
+/// `a⁻ˢ`; by multiplication for small whole `s`, as derivatives of [`digamma`] have it.
+fn negative_power(a: f64, s: f64) -> f64 {
+    if s <= 32.0 && s == s.floor() { (1.0 / a).powi(s as i32) } else { a.powf(-s) }
+}
+
 /// The Hurwitz zeta function `Σ (q + k)⁻ˢ`.
 pub fn zeta(s: f64, q: f64) -> f64 {
     if s == 1.0 {
@@ -138,7 +143,7 @@ pub fn zeta(s: f64, q: f64) -> f64 {
             false if s != s.floor() => f64::NAN,
             false => {
                 // Shift into the right half plane: the leading terms are summed one by one.
-                let lead = (0..=(-q) as u64).map(|k| (q + k as f64).powf(-s)).sum::<f64>();
+                let lead = (0..=(-q) as u64).map(|k| negative_power(q + k as f64, s)).sum::<f64>();
                 lead + zeta(s, q + (-q).floor() + 1.0)
             }
         };
@@ -158,10 +163,10 @@ pub fn zeta(s: f64, q: f64) -> f64 {
     let mut sum = 0.0;
     let mut a = q;
     for _ in 0..10 {
-        sum += a.powf(-s);
+        sum += negative_power(a, s);
         a += 1.0;
     }
-    let power = a.powf(-s);
+    let power = negative_power(a, s);
     sum += power * a / (s - 1.0) + power / 2.0;
     let (mut factor, mut down) = (s, power / a);
     for (k, term) in TERMS.iter().enumerate() {

@@ -6,7 +6,7 @@
 use crate::support::dense::{Compute, Dense, fill};
 use oxport_ir::Result;
 use oxport_tensor::parallel::{for_chunks, for_chunks_of_two};
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::simd::{fold_into, vectorize};
 use oxport_tensor::{DType, Element, Float, Tensor, TensorMut, bf16, f16};
 
 /// In how many interleaved parts a row is folded.
@@ -51,7 +51,7 @@ pub fn combine_rows<A: Copy>(lanes: &mut [A], width: usize, combine: impl Fn(A, 
     let mut half = LANES / 2;
     while half > 0 {
         let (low, high) = lanes.split_at_mut(half * width);
-        low.iter_mut().zip(high).for_each(|(a, &mut b)| *a = combine(*a, b));
+        fold_into(low, high, &combine);
         half /= 2;
     }
 }

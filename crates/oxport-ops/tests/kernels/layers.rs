@@ -227,3 +227,23 @@ mod attention_backward {
         assert_eq!(got.matches("f32[1, 2, 2, 1]{4, 1, 2, 1}").count(), 3, "{got}");
     }
 }
+
+mod recursion {
+    /// The numbers are torchaudio's.
+    #[test]
+    fn filters_of_waveforms() {
+        let written = "f32[1, 1, 6] 0.5 1 1 1.75 -1.0625 -0.640625";
+        let got = crate::trial::call(
+            "torchaudio::_lfilter_core_loop",
+            "f32[[[1, 2, -1, 0.5]]], f32[[0.5, -0.25, 1]], f32[[[0.5, 1, 0, 0, 0, 0]]]",
+        );
+        assert_eq!(got, format!("{written}; {written}"));
+        let got = crate::trial::call(
+            "torchaudio::_overdrive_core_loop",
+            "f32[[1, -2, 0.5]], f32[[0.5, 0.25, -1]], f32[0.25], f32[2], f32[[0, 0, 0]]",
+        );
+        let written =
+            "f32[1] -1; f32[1] 0.718906044960022; f32[1, 3] 2.180000066757202 0.4841000437736511 0.7891795635223389";
+        assert_eq!(got, format!("{written}; {written}"));
+    }
+}

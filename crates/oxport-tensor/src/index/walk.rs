@@ -371,9 +371,7 @@ impl Block<'_> {
                             (n, 1, 1) => {
                                 let from = std::slice::from_raw_parts(from, n);
                                 let to = std::slice::from_raw_parts_mut(to, n);
-                                for (to, &from) in to.iter_mut().zip(from) {
-                                    *to = f(*to, from);
-                                }
+                                simd::fold_into(to, from, f);
                             }
                             (n, 0, 1) => {
                                 let from = *from;

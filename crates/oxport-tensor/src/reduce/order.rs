@@ -3,7 +3,7 @@
 use super::{LANES, Steps};
 use crate::Element;
 use crate::element::HasDType;
-use crate::simd::{self, Kernel};
+use crate::simd::{self, Kernel, fold_each_into, fold_into};
 use smallvec::SmallVec;
 
 /// Blocks that have been reduced, as roots of complete subtrees of falling size.
@@ -66,11 +66,13 @@ where
         // So many lanes as find registers are folded in one pass.
         let mut acc = if size_of::<A>() <= 4 { self.lanes::<LANES>(chunks) } else { self.lanes::<16>(chunks) };
         let at = first + chunks.len() * LANES;
-        for (l, &x) in tail.iter().enumerate() {
-            acc[l] = (steps.fold)(acc[l], x, context, at + l);
+        if !tail.is_empty() {
+            // A copy, so that lanes stay registers where there is no tail.
+            let mut folded = acc;
+            fold_each_into(&mut folded, tail, tail, |a, x, _, l| (steps.fold)(a, x, context, at + l));
+            acc = folded;
         }
-        // As a constant, the usual number of lanes is halved without loops.
-        if chunks.is_empty() { self.halved(acc, lanes(x.len())) } else { self.halved(acc, LANES) }
+        if chunks.is_empty() { self.first_halved(acc, lanes(x.len())) } else { self.halved(acc) }
     }
 }
 
@@ -106,14 +108,25 @@ where
     A: Copy,
     G: Fn(A, A) -> A,
 {
-    /// The first lanes, combined by halves.
+    /// All lanes, combined by halves: of a constant number, without loops.
     #[inline(always)]
-    fn halved(&self, mut acc: [A; LANES], lanes: usize) -> A {
-        let mut half = lanes / 2;
+    fn halved(&self, mut acc: [A; LANES]) -> A {
+        let mut half = LANES / 2;
         while half > 0 {
             for l in 0..half {
                 acc[l] = (self.steps.combine)(acc[l], acc[l + half]);
             }
+            half /= 2;
+        }
+        acc[0]
+    }
+    /// The same of the first lanes.
+    #[inline(always)]
+    fn first_halved(&self, mut acc: [A; LANES], lanes: usize) -> A {
+        let mut half = lanes / 2;
+        while half > 0 {
+            let (low, high) = acc.split_at_mut(half);
+            fold_into(low, high, &self.steps.combine);
             half /= 2;
         }
         acc[0]
@@ -154,9 +167,8 @@ where
             // SAFETY: whoever makes this kernel names rows that are so.
             let x = unsafe { std::slice::from_raw_parts(x, width) };
             let lane = ((self.from + i) & (self.lanes - 1)) * width;
-            for ((a, &x), &c) in self.acc[lane..lane + width].iter_mut().zip(x).zip(self.context) {
-                *a = (self.steps.fold)(*a, x, c, self.index + i);
-            }
+            let fold = |a, x, c, _| (self.steps.fold)(a, x, c, self.index + i);
+            fold_each_into(&mut self.acc[lane..lane + width], x, self.context, fold);
         }
     }
 }
@@ -238,9 +250,7 @@ impl<A: Copy, F, G: Fn(A, A) -> A, H> Kernel for CombineRows<'_, A, F, G, H> {
     const WIDE: bool = false;
     #[inline(always)]
     fn run(self) {
-        for (a, &b) in self.a.iter_mut().zip(self.b) {
-            *a = (self.steps.combine)(*a, b);
-        }
+        fold_into(self.a, self.b, &self.steps.combine);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::support::dense::Compute;
 use crate::support::rows::{LANES, combined, exp_in_place, greater, max};
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::simd::{fold_into, vectorize};
 
 /// How far the softmaxes of some queries are.
 pub(super) struct Running<T> {
@@ -89,9 +89,7 @@ fn group<T: Compute>(scores: &mut [T], columns: usize, first: usize, running: &m
         }
     }
     for best in best {
-        for i in 0..LANES {
-            top[i] = greater(top[i], best[i]);
-        }
+        fold_into(top, &best, greater);
     }
     if *top != old {
         let mut shrink = [T::one(); LANES];

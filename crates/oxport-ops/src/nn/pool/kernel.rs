@@ -7,7 +7,7 @@ use crate::support::dense::{Dense, fill};
 use crate::support::product::part;
 use crate::support::rows::{LANES, combine_rows, fold, for_out_rows, for_rows_and};
 use oxport_ir::{Error, Result, ensure};
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::simd::{fold_into, vectorize};
 use oxport_tensor::{DType, Element, Tensor, TensorMut, filled};
 use std::ops::Range;
 
@@ -296,10 +296,8 @@ fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], out: &mut [T]) 
             for d in (d.0..d.1).step_by(axes[0].step) {
                 for h in (h.0..h.1).step_by(axes[1].step) {
                     let row = &x[(d * axes[1].input + h) * width..][..width];
-                    for (top, &x) in column.iter_mut().zip(row) {
-                        *top = raised(*top, x);
-                        negative_zeros |= x.is_negative_zero();
-                    }
+                    fold_into(&mut column, row, raised);
+                    negative_zeros |= row.iter().fold(false, |any, x| any | x.is_negative_zero());
                 }
             }
             let Some(out) = outs.next() else { return };
@@ -405,15 +403,23 @@ fn spaced_sums<'a, T: Pooled>(rows: impl Iterator<Item = &'a [T]> + Clone, run: 
     }
 }
 
+/// Of so many pairs the first numbers are brought together.
+const EVERY_OTHER: usize = 64;
+
 /// Folds every `stride`th number into its place.
 #[inline(always)]
 fn fold_every<T: Pooled>(x: &[T], stride: usize, folded: &mut [T], f: impl Fn(T, T) -> T) {
     match stride {
-        1 => folded.iter_mut().zip(x).for_each(|(y, &x)| *y = f(*y, x)),
+        1 => fold_into(folded, x, f),
         2 => {
             let (pairs, rest) = x.as_chunks::<2>();
             let (whole, last) = folded.split_at_mut(pairs.len().min(folded.len()));
-            whole.iter_mut().zip(pairs).for_each(|(y, pair)| *y = f(*y, pair[0]));
+            // The numbers by themselves first: vectors of pairs are slow to fold.
+            for (whole, pairs) in whole.chunks_mut(EVERY_OTHER).zip(pairs.chunks(EVERY_OTHER)) {
+                let mut numbers = [T::default(); EVERY_OTHER];
+                numbers.iter_mut().zip(pairs).for_each(|(x, pair)| *x = pair[0]);
+                fold_into(whole, &numbers, &f);
+            }
             last.iter_mut().zip(rest).for_each(|(y, &x)| *y = f(*y, x));
         }
         _ => folded.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(y, &x)| *y = f(*y, x)),

@@ -3,7 +3,7 @@
 use super::element::{Pooled, add, raised};
 use super::windows::Axis;
 use crate::support::rows::for_out_rows;
-use oxport_tensor::simd::vectorize;
+use oxport_tensor::simd::{fold_into, vectorize};
 use smallvec::SmallVec;
 
 /// Which windows a row of pixels has along depth and height.
@@ -100,6 +100,6 @@ fn fold_taps<T: Pooled>(x: &[T], taps: &[usize], start: T, f: impl Fn(T, T) -> T
     }
     rest.fill(start);
     for &tap in taps {
-        rest.iter_mut().zip(&x[tap * inner + behind..]).for_each(|(y, &x)| *y = f(*y, x));
+        fold_into(rest, &x[tap * inner + behind..], &f);
     }
 }
