@@ -47,8 +47,8 @@ pub fn vectorize<R>(f: impl FnOnce() -> R) -> R {
 
 /// `a[i] = f(a[i], x[i])` for as many as both have, as part of a [`Kernel`].
 ///
-/// Where `f` chooses one of the two, LLVM makes masked stores of a plain loop for AVX2, which take CPUs of AMD more than
-/// ten times as long as others. The box hides that what is written is what has been read.
+/// Where `f` chooses one of the two, LLVM makes masked stores of a plain loop for AVX2, which take CPUs of AMD more
+/// than ten times as long as others. The box hides that what is written is what has been read.
 #[inline(always)]
 pub fn fold_into<A: Copy, T: Copy>(a: &mut [A], x: &[T], f: impl Fn(A, T) -> A) {
     fold_each_into(a, x, x, |a, x, _, _| f(a, x));

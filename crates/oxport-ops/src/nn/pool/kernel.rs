@@ -403,9 +403,6 @@ fn spaced_sums<'a, T: Pooled>(rows: impl Iterator<Item = &'a [T]> + Clone, run: 
     }
 }
 
-/// Of so many pairs the first numbers are brought together.
-const EVERY_OTHER: usize = 64;
-
 /// Folds every `stride`th number into its place.
 #[inline(always)]
 fn fold_every<T: Pooled>(x: &[T], stride: usize, folded: &mut [T], f: impl Fn(T, T) -> T) {
@@ -414,12 +411,7 @@ fn fold_every<T: Pooled>(x: &[T], stride: usize, folded: &mut [T], f: impl Fn(T,
         2 => {
             let (pairs, rest) = x.as_chunks::<2>();
             let (whole, last) = folded.split_at_mut(pairs.len().min(folded.len()));
-            // The numbers by themselves first: vectors of pairs are slow to fold.
-            for (whole, pairs) in whole.chunks_mut(EVERY_OTHER).zip(pairs.chunks(EVERY_OTHER)) {
-                let mut numbers = [T::default(); EVERY_OTHER];
-                numbers.iter_mut().zip(pairs).for_each(|(x, pair)| *x = pair[0]);
-                fold_into(whole, &numbers, &f);
-            }
+            fold_into(whole, pairs, |y, pair| f(y, pair[0]));
             last.iter_mut().zip(rest).for_each(|(y, &x)| *y = f(*y, x));
         }
         _ => folded.iter_mut().zip(x.iter().step_by(stride.max(1))).for_each(|(y, &x)| *y = f(*y, x)),
