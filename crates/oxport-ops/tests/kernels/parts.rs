@@ -331,6 +331,17 @@ mod special {
             assert!(k(-1.0).is_nan() && k(f64::NAN).is_nan());
         }
     }
+
+    /// Where it is small, too; the numbers are SciPy's.
+    #[test]
+    fn airy_function() {
+        for (x, ai) in [(1.25, 0.09964454475691659), (60.0, 2.7831487094969454e-136), (100.0, 2.6344821520883423e-291)]
+        {
+            // The exponent is rounded: that is a relative error of the exponential.
+            let error = bessel::airy_ai(x) / ai - 1.0;
+            assert!(error.abs() < 3e-13, "at {x}: off by {error:e}");
+        }
+    }
 }
 
 mod rows {
