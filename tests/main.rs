@@ -9,6 +9,7 @@ mod coverage;
 mod determinism;
 mod documented;
 mod fixtures;
+mod folding;
 mod freeze;
 mod garbage;
 mod growth;

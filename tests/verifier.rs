@@ -45,6 +45,11 @@ const MAX: &str = "    m = torch.ops.aten.max.dim(x, 0)\n    g: \"f32[3]\" = m[0
 const DIVIDE: &str =
     "    n: \"Sym(2)\" = torch.ops.aten.sym_size.int(x, 0)\n    d: \"Sym(1/3)\" = n / 6\n    return (x,)\n";
 
+const ITEM: &str = "    c: \"f32[]\" = torch.ops.aten.sum.default(x)\n    \
+    n: \"Sym(zf0)\" = torch.ops.aten.item.default(c)\n    return (x,)\n";
+const READ: &str = "    c: \"f32[]\" = torch.ops.aten.sum.default(x)\n    \
+    n: \"Sym(zf0)\" = torch.ops.aten.item.default(c)\n    \
+    s: \"f32[2, 3]\" = torch.ops.aten.add.Scalar(x, n)\n    return (s,)\n";
 const UNKNOWN: &str = "    r = torch.ops.mine.unknown.default(x)\n    return (r,)\n";
 const CAT: &str = "    c: \"f32[4, 3]\" = torch.ops.aten.cat.default([x, y])\n    return (c,)\n";
 const TAKE: &str = "    n: \"i64[6, 2]\" = torch.ops.aten.nonzero_static.default(x, size = 6)\n    \
@@ -124,6 +129,22 @@ const CASES: &[Case] = &[
         &[
             "error[document] at node output: `r` gives no value that can be used",
             "error[meta] at node r: the recorded value is None, the operator yields the tensor f32[2, 3]",
+        ],
+    ),
+    // A number that PyTorch knew.
+    (
+        ITEM,
+        |p| *val(p, "n") = Val::None,
+        &["warning[unrecorded] at node n: the number is not recorded, and nothing reads it"],
+    ),
+    (
+        READ,
+        |p| *val(p, "n") = Val::None,
+        &[
+            "error[document] at node s: argument `other`: `n` gives no value that can be used",
+            "error[meta] at node n: the recorded value is None, the operator yields the float zuf1099511627776",
+            "error[arguments] at node s argument other: aten::add.Scalar: argument `other`: expected Scalar, got \
+            None\n    note: aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
         ],
     ),
     (

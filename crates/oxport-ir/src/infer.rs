@@ -285,6 +285,17 @@ pub fn cost_of(graph: &Graph, node: &Node, env: &ShapeEnv) -> Option<Cost> {
     Some(op.def()?.cost_of(&Args::new(&values, op, &MetaCx::new(env)), &outs))
 }
 
+/// Whether every implementation gives the same bits for a call; not for nodes that are no calls, and operators without
+/// a row. To take an element of a multiple result is exact.
+pub fn is_exact(graph: &Graph, node: &Node, env: &ShapeEnv) -> bool {
+    let Some(op) = node.op() else { return false };
+    op.is_getitem()
+        || op
+            .def()
+            .zip(bind_meta(graph, op, &node.args, &node.kwargs).ok())
+            .is_some_and(|(def, values)| def.is_exact(&Args::new(&values, op, &MetaCx::new(env))))
+}
+
 /// The meta value of a call.
 ///
 /// # Errors

@@ -48,6 +48,8 @@ pub struct OpDef {
     pub work: Work,
     /// How closely two implementations must agree.
     pub exact: Exact,
+    /// Of an operator that is exact to the bit: for which calls it is. Without it, all are.
+    pub exact_if: Option<fn(&Args<'_, Meta>) -> Result<bool>>,
     /// What a call does beside returning values.
     pub effect: Effect,
     /// Of a random operator: the arguments that must all be true or above zero for a call to draw. Without any, every
@@ -296,6 +298,7 @@ impl OpDef {
             decomp: Decomp::None,
             work: Work::Unstated,
             exact: Exact::Rounding,
+            exact_if: None,
             effect: Effect::Pure,
             draws_if: &[],
             noise: Noise::Weighted,
@@ -377,6 +380,14 @@ impl OpDef {
     /// Sets the exactness.
     pub const fn exact(self, exact: Exact) -> OpDef {
         OpDef { exact, ..self }
+    }
+    /// Says for which calls it is exact to the bit.
+    pub const fn exact_if(self, f: fn(&Args<'_, Meta>) -> Result<bool>) -> OpDef {
+        OpDef { exact: Exact::Bits, exact_if: Some(f), ..self }
+    }
+    /// Whether every implementation gives the same bits for a call.
+    pub fn is_exact(&self, args: &Args<'_, Meta>) -> bool {
+        self.exact == Exact::Bits && self.exact_if.is_none_or(|holds| holds(args).unwrap_or(false))
     }
     /// Sets the effect.
     pub const fn effect(self, effect: Effect) -> OpDef {

@@ -16,7 +16,7 @@
 //! computed is left to the run, alone; a result is not stored where it is cheaper made (`zeros`, `expand`, a table that
 //! two vectors span).
 
-use oxport_ir::infer::cost_of;
+use oxport_ir::infer::{cost_of, is_exact};
 use oxport_ir::storage::{open_to_writes, seen_values};
 use oxport_ir::{
     Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Fake, Graph, InputKind, Kernel, Node,
@@ -153,8 +153,8 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
         let is_bounded = op.def().is_some_and(|d| !is_open(d));
         // What is as large as the data say has no size to bound.
         let is_bounded = is_bounded && !op.has_tag("dynamic_output_shape") && !op.has_tag("data_dependent_output");
-        let exact = op.def().map(|d| d.exact);
-        let is_exact = op.is_getitem() || exact == Some(Exact::Bits) || !budget.exact && exact != Some(Exact::Random);
+        let is_random = op.def().is_some_and(|d| d.exact == Exact::Random);
+        let is_exact = if budget.exact { is_exact(&program.graph, node, &program.env) } else { !is_random };
         let is_plain = node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() && is_bounded;
         if !is_plain || !is_exact || seen.contains(&id) || open.contains(&id) || size_of(node) > budget.bytes {
             continue;

@@ -6,7 +6,7 @@
 use crate::constant::Constant;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
-use oxport_ir::{Arg, Args, Cost, Exact, Fake, Graph, Meta, MetaCx, Node, Op, OpDef, Registry, Val};
+use oxport_ir::{Arg, Args, Cost, Fake, Graph, Meta, MetaCx, Node, Op, OpDef, Registry, Val};
 use oxport_sym::{Expr, Func, ShapeEnv, Symbol};
 use std::fmt;
 
@@ -176,6 +176,16 @@ impl<'r> Types<'r> {
         Some(op.def()?.cost_of(&Args::new(&args, &op, &cx), &outs))
     }
 
+    /// True for a call that may be computed before the first run; if `exact`, only where its result is the same bits
+    /// everywhere.
+    pub fn is_folded(&self, op: &Op, kids: &[&Kind], exact: bool) -> bool {
+        let is_exact = |d: &OpDef| {
+            let args = arguments(op, kids);
+            args.is_some_and(|args| d.is_exact(&Args::new(&args, op, &MetaCx::new(&self.env))))
+        };
+        op.is_getitem() || op.def().is_some_and(|d| !exact || is_exact(d))
+    }
+
     /// Whether the result of a call lies in the storage of its first argument, for an operator that decides it by its
     /// arguments; `None` if it does not, or if it depends on the sizes of the call.
     pub fn is_alias(&self, op: &Op, kids: &[&Kind], result: &Kind) -> Option<bool> {
@@ -186,13 +196,6 @@ impl<'r> Types<'r> {
         let (here, contrary) = (ask(MetaCx::new(&self.env))?, ask(MetaCx::contrary(&self.called))?);
         (here == contrary).then_some(here)
     }
-}
-
-/// True for an operator that may be computed before the first call; if `exact`, only where its results are the same
-/// bits everywhere.
-pub(crate) fn is_folded(op: &Op, exact: bool) -> bool {
-    let folds = |d: &OpDef| !exact || d.exact == Exact::Bits;
-    op.is_getitem() || op.def().is_some_and(folds)
 }
 
 /// `torch.export` writes `[2, ∞)` for a size that it took to be neither 0 nor 1, and checks no call against the 2.

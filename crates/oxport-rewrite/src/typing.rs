@@ -10,7 +10,7 @@ use crate::fuel::Fuel;
 pub use crate::interned::Interned;
 use crate::interned::{CallRef, Kinds, PerCall};
 pub use crate::kind::Kind;
-use crate::kind::{Differs, Types, difference, is_folded, same_sizes, unbacked_of};
+use crate::kind::{Differs, Types, difference, same_sizes, unbacked_of};
 use crate::memory::Memory;
 use crate::term::{Constant, Name, Term, discriminant_of_op};
 use crate::terms::Terms;
@@ -107,7 +107,7 @@ impl<'r> Typing<'r> {
         let compute = |CallRef { op, kinds }: &CallRef<'_>| {
             let kids: Vec<&Kind> = kinds.iter().map(|kind| &***kind).collect();
             let call = self.types.call_as(op.as_str(), &kids, recorded)?;
-            let is_folded = is_folded(&self.types.registry.op(op.as_str()), self.exact_folds);
+            let is_folded = self.types.is_folded(&self.types.registry.op(op.as_str()), &kids, self.exact_folds);
             Some(Called { kind: self.kinds.intern(call.kind), is_certain: call.is_certain, is_folded })
         };
         let call = CallRef { op, kinds: kids.collect() };

@@ -6,6 +6,7 @@
 use super::compare::{Compare, FRESH};
 use super::symbols::Bindings;
 use super::{Check, arguments, layout, python, subgraphs};
+use crate::diagnostic::Diagnostic;
 use crate::infer::{arg_of, arg_of_node, bind_with, infer_bound};
 use crate::variants::{arguments_of_variant, functional_variant};
 use crate::{Arg, Error, Meta, MetaCx, Node, NodeId, NodeKind, Op, Result, Val};
@@ -104,6 +105,11 @@ impl Call<'_> {
             }
         };
         let Some(recorded) = node.val() else { return };
+        let is_number = matches!(inferred, Val::Int(_) | Val::Float(_) | Val::Bool(_));
+        if *recorded == Val::None && is_number && c.graph.users(self.id).is_empty() {
+            let message = "the number is not recorded, and nothing reads it";
+            return c.report(Diagnostic::warning("unrecorded", c.at(&node.name), message));
+        }
         let mut compare = Compare::new(c.env).floats_alike(self.is_cast);
         match compare.result(c, node, recorded, &inferred) {
             None => {

@@ -162,6 +162,14 @@ pub static RULES: &[Rule] = &[
         "relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(x)   # x is f32[2, 3]",
         "If the call is right, `oxport verify --fix` records what it yields.",
     ),
+    warning(rule(
+        "unrecorded",
+        "a number that nothing reads is not recorded",
+        "`torch.export` puts a number that it knows, such as `item()` of a constant tensor, in the place of its every \
+        use, and records nothing of it at the call. The program runs here; `torch.export.load` does not take it.",
+        "item = torch.ops.aten.item.default(c_lifted_tensor_0)",
+        "`oxport optimize` drops the call.",
+    )),
     rule(
         "stride",
         "the recorded strides are impossible",

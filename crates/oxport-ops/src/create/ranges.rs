@@ -8,7 +8,7 @@ use crate::support::class::{C64, RealArgs};
 use crate::support::composite::{composed, copied_out, dtype_of_out};
 use crate::support::meta::{MetaArgs, Metas};
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Error, Exact, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure,
+    Args, Argument, Build, Builder, Class, Error, Meta, Number, OpDef, Operand, Real, Result, Sym, ensure,
 };
 use oxport_sym::{Expr, Func};
 use oxport_tensor::{DType, Scalar, TensorMut, cast, dispatch};
@@ -23,7 +23,7 @@ pub static OPS: &[OpDef] = &[
     .fill(arange)
     .work(Class::Pointwise)
     .any_strides()
-    .exact(Exact::Bits)
+    .exact_if(is_exact_range)
     .expr("arange.start_step(0, end, 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)")
     .doc("0, 1, … below `end`.")
     .samples(&["5", "2.5", "4, dtype=float32"]),
@@ -35,7 +35,7 @@ pub static OPS: &[OpDef] = &[
     .fill(arange)
     .work(Class::Pointwise)
     .any_strides()
-    .exact(Exact::Bits)
+    .exact_if(is_exact_range)
     .expr("arange.start_step(start, end, 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)")
     .doc("`start`, `start + 1`, … below `end`.")
     .samples(&["2, 7", "!7, 2"]),
@@ -47,7 +47,7 @@ pub static OPS: &[OpDef] = &[
     .fill(arange)
     .work(Class::Pointwise)
     .any_strides()
-    .exact(Exact::Bits)
+    .exact_if(is_exact_range)
     .doc("`start`, `start + step`, … before `end`.")
     .samples(&["2, 9, 3", "9, 2, -3", "0.0, 1.0, 0.25", "!0, 5, 0"]),
     OpDef::new(
@@ -259,6 +259,26 @@ fn arange(a: &RealArgs<'_>, o: &mut [TensorMut]) -> Result<()> {
     }
     let (start, step) = (start.to::<f64>(), step.to::<f64>());
     dispatch!(plain out.dtype(), |T| fill_by::<T>(out, |i| cast(start + step * i as f64)))
+}
+
+/// Whether PyTorch's kernel rounds nothing, either. It rounds the first number of every vector register to the dtype
+/// and counts on from there, so that its bits depend on how many numbers a register of the CPU has.
+fn is_exact_range(a: &MetaArgs<'_>) -> Result<bool> {
+    let made = range_meta(a, false)?;
+    let Some(dtype) = made[0].as_tensor().map(|t| t.dtype).filter(|d| !d.is_integer()) else { return Ok(true) };
+    let numbers: Option<Vec<Scalar>> = bounds(a)?.iter().map(Number::<Meta>::known).collect();
+    let Some(numbers) = numbers else { return Ok(false) };
+    let [start, end, step] = [0, 1, 2].map(|i| numbers[i].to::<f64>());
+    let digits = match dtype {
+        DType::F64 => 53,
+        DType::F32 => 24,
+        DType::F16 => 11,
+        DType::BF16 => 8,
+        _ => return Ok(false),
+    };
+    let counted = |unit: &f64| [start, step].iter().all(|x| (x / unit).fract() == 0.0);
+    let unit = (0..10).map(|halvings| 0.5f64.powi(halvings)).find(counted);
+    Ok(unit.is_some_and(|unit| start.abs().max(end.abs()) / unit <= 2f64.powi(digits)))
 }
 
 fn space_meta(a: &MetaArgs<'_>) -> Metas {

@@ -6,7 +6,7 @@ use super::store::{Head, Store};
 use super::text::{Digest, Rules};
 use super::{Refusal, alias};
 use crate::constant::written;
-use crate::kind::is_folded;
+use oxport_ir::infer::is_exact;
 use oxport_ir::{
     Argument, Builder, Effect, ExportedProgram, Fake, Graph, InputKind, Node, NodeId, NodeKind, OutputKind, Value,
 };
@@ -112,7 +112,7 @@ impl Folding<'_> {
         let (args, kwargs) = written(&op, args);
         let mut b = Builder::new(&mut part.graph, &mut part.env, store.types.registry);
         let node = b.call_op(&op, args, kwargs).map_err(|e| e.to_string())?;
-        self.admit(part.graph.node(node))?;
+        self.admit(&part.graph, node)?;
         Ok(node)
     }
 
@@ -123,8 +123,8 @@ impl Folding<'_> {
         node: NodeId,
         values: &HashMap<TermId, Argument>,
     ) -> Result<NodeId, Refusal> {
+        self.admit(&self.start.graph, node)?;
         let mut node = self.start.graph.node(node).clone();
-        self.admit(&node)?;
         let mut is_missing = false;
         let mut value = |id: NodeId| {
             let value = self.before.values.get(&id).and_then(|term| values.get(term));
@@ -141,9 +141,10 @@ impl Folding<'_> {
     }
 
     /// An error unless a call may be computed ahead.
-    fn admit(&self, node: &Node) -> Result<(), Refusal> {
+    fn admit(&self, graph: &Graph, node: NodeId) -> Result<(), Refusal> {
+        let node = graph.node(node);
         let op = node.op().ok_or("it is no call")?;
-        if !is_folded(op, self.rules == Rules::Exact) {
+        if self.rules == Rules::Exact && !is_exact(graph, node, &self.start.env) {
             return Err(format!("{} may give other bits elsewhere", op.name()));
         }
         match node.effect() == Effect::Pure && !op.is_mutable() && !op.is_higher_order() {
