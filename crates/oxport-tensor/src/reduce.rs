@@ -20,7 +20,7 @@ mod order;
 
 use geometry::Geometry;
 pub use named::{all, amax, amin, any, argmax, argmin, mean, prod, sum, var};
-use order::{AcrossRows, AcrossTiles, AlongBlock, CombineRows, RowTree, TILE, Tree, lanes};
+use order::{AcrossRows, AcrossTiles, AlongBlock, AlongBlocks, CombineRows, RowTree, TILE, Tree, lanes};
 
 const LANES: usize = 32;
 const BLOCK: usize = 1024;
@@ -28,6 +28,8 @@ const BLOCK: usize = 1024;
 const TASK_BLOCKS: usize = 64;
 /// Fewer elements than this run on the calling thread; tasks have about this many.
 const PARALLEL: usize = 32768;
+/// Elements of the outputs that are reduced together where lanes run along the reduced dimension.
+const TILE_ELEMENTS: usize = PARALLEL / 2;
 
 /// Reduces `dims` of `x`: every lane starts from `init`, takes elements by `fold`, lanes and blocks meet by `combine`,
 /// and `finish` gives the output.
@@ -130,13 +132,14 @@ where
         return Ok(());
     }
     let no_context = C::default();
+    let (rows, length) = (geometry.rows_of_outputs().is_some(), geometry.length);
     let job = Job {
         x: Shared(x.start::<T>().cast_mut()),
         context: Shared(context.map_or(std::ptr::from_ref(&no_context), |c| c.start::<C>()).cast_mut()),
         out: Shared(out.start::<U>()),
         steps,
-        width: geometry.rows_of_outputs().map_or(1, |inner| inner.size.min(row_width::<A>())),
-        rows: geometry.rows_of_outputs().is_some(),
+        width: geometry.inner().size.min(if rows { row_width::<A>() } else { (TILE_ELEMENTS / length.max(1)).max(1) }),
+        rows,
         geometry,
     };
     // SAFETY: the geometry was made from the layouts of these tensors, whose elements are all valid; the output is
@@ -158,6 +161,7 @@ struct Job<T, C, U, A, F, G, H> {
     geometry: Geometry,
     /// Outputs per tile, all along the innermost kept dimension.
     width: usize,
+    /// Whether lanes are rows of outputs.
     rows: bool,
 }
 
@@ -174,7 +178,7 @@ where
     /// # Safety
     /// All elements that the geometry names are valid in input, context and output, and the output is not aliased.
     unsafe fn run(&self) {
-        let inner = if self.rows { self.geometry.kept.last().map_or(1, |k| k.size) } else { 1 };
+        let inner = self.geometry.inner().size;
         let (per_inner, planes) = (inner.div_ceil(self.width), self.geometry.outputs / inner);
         let tiles = per_inner * planes;
         let tile = |tile: usize| {
@@ -191,12 +195,10 @@ where
             let some_tiles = |range: std::ops::Range<usize>| {
                 let mut space = Workspace::default();
                 for (first, width) in range.map(tile) {
-                    // SAFETY: passed on.
-                    unsafe { self.part(first, width, 0..length, &mut space) };
-                    for (j, &a) in space.result.iter().enumerate() {
-                        let (_, out, _) = self.geometry.output(first + j);
-                        // SAFETY: this output belongs to this tile only.
-                        unsafe { self.out.at(out).write((self.steps.finish)(a)) };
+                    // SAFETY: passed on; every tile is in one task.
+                    unsafe {
+                        self.part(first, width, 0..length, &mut space);
+                        self.finish(first, space.result.iter().copied());
                     }
                 }
             };
@@ -219,16 +221,27 @@ where
         });
         for (i, parts) in results.chunks(parts).enumerate() {
             let (first, width) = tile(i);
-            for j in 0..width {
+            let reduced = (0..width).map(|j| {
                 let mut tree = Tree::default();
                 for part in parts {
                     tree.push(part.get().expect("law: every task leaves its result")[j], &self.steps.combine);
                 }
-                let a = tree.finish(&self.steps.combine).unwrap_or(self.steps.init);
-                let (_, out, _) = self.geometry.output(first + j);
-                // SAFETY: passed on.
-                unsafe { self.out.at(out).write((self.steps.finish)(a)) };
-            }
+                tree.finish(&self.steps.combine).unwrap_or(self.steps.init)
+            });
+            // SAFETY: passed on; this thread alone is left.
+            unsafe { self.finish(first, reduced) };
+        }
+    }
+
+    /// Writes the outputs from `first` on, of one tile.
+    ///
+    /// # Safety
+    /// As for [`run`](Job::run); no other thread has the tile.
+    unsafe fn finish(&self, first: usize, reduced: impl Iterator<Item = A>) {
+        let ((_, out, _), step) = (self.geometry.output(first), self.geometry.inner().out);
+        for (j, a) in reduced.enumerate() {
+            // SAFETY: outputs of a tile lie along the innermost kept dimension.
+            unsafe { self.out.at(out + step * j as isize).write((self.steps.finish)(a)) };
         }
     }
 
@@ -240,7 +253,7 @@ where
         space.result.clear();
         if !self.rows {
             // SAFETY: passed on.
-            return unsafe { self.along(first, range, space) };
+            return unsafe { self.along(first, width, range, space) };
         }
         let tiles = if self.geometry.is_near(size_of::<T>()) { width / TILE * TILE } else { 0 };
         if tiles > 0 {
@@ -253,39 +266,63 @@ where
         }
     }
 
+    /// As [`part`](Job::part), with lanes along the reduced dimensions.
+    ///
     /// # Safety
     /// As for [`run`](Job::run).
-    unsafe fn along(&self, output: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
-        let (base, _, context) = self.geometry.output(output);
-        // SAFETY: this output's context is an element of its tensor (or of the default that stands in for it).
-        let context = unsafe { *self.context.at(context) };
+    unsafe fn along(&self, output: usize, width: usize, range: std::ops::Range<usize>, space: &mut Workspace<T, C, A>) {
+        let ((base, _, context), inner) = (self.geometry.output(output), self.geometry.inner());
+        // Reduces blocks that lie so far from each other, as their contexts and numbers do.
+        let reduce = |out: &mut [A], (x, len): (*const T, usize), first: usize, context: isize, strides| {
+            let ((stride, context_stride, first_stride), context) = (strides, self.context.at(context).cast_const());
+            let steps = &self.steps;
+            simd::run(AlongBlocks { x, len, stride, context, context_stride, first, first_stride, out, steps });
+        };
         let dense = matches!(self.geometry.reduced[..], [] | [(_, 1)]);
-        let mut tree = Tree::default();
-        for first in range.clone().step_by(BLOCK) {
-            let end = range.end.min(first + BLOCK);
-            // Where the block begins, if its elements are neighbors.
-            let mut run = dense.then_some(first as isize);
-            if !dense {
-                self.geometry.runs(first, end, |offset, stride, count| {
-                    run = Some(offset).filter(|_| stride == 1 && count == end - first);
-                });
-            }
-            let x: &[T] = if let Some(run) = run {
-                // SAFETY: the reduced elements of this block are contiguous and valid.
-                unsafe { std::slice::from_raw_parts(self.x.at(base + run), end - first) }
-            } else {
-                space.packed.clear();
-                self.geometry.runs(first, end, |offset, stride, count| {
-                    // SAFETY: the runs are made of elements of this output.
-                    let read = |i: usize| unsafe { *self.x.at(base + offset + stride * i as isize) };
-                    space.packed.extend((0..count).map(read));
-                });
-                &space.packed
-            };
-            let a = simd::run(AlongBlock { x, first, context, steps: &self.steps });
-            tree.push(a, &self.steps.combine);
+        let at = |from: isize| self.x.at(from).cast_const();
+        if dense && (1..=BLOCK).contains(&range.len()) {
+            space.result.resize(width, self.steps.init);
+            let x = (at(base + range.start as isize), range.len());
+            return reduce(&mut space.result, x, range.start, context, (inner.x, inner.context, 0));
         }
-        space.result.push(tree.finish(&self.steps.combine).unwrap_or(self.steps.init));
+        for j in 0..width as isize {
+            let (base, context) = (base + inner.x * j, context + inner.context * j);
+            let mut tree = Tree::default();
+            let mut push = |x: *const T, len: usize, first: usize, count: usize| {
+                space.blocks.resize(count, self.steps.init);
+                reduce(&mut space.blocks, (x, len), first, context, (BLOCK as isize, 0, BLOCK));
+                space.blocks.iter().for_each(|&a| tree.push(a, &self.steps.combine));
+            };
+            if dense {
+                let (count, rest) = (range.len() / BLOCK, range.len() % BLOCK);
+                for (first, len, count) in [(range.start, BLOCK, count), (range.end - rest, rest, 1)] {
+                    if len.min(count) > 0 {
+                        push(at(base + first as isize), len, first, count);
+                    }
+                }
+            } else {
+                for first in range.clone().step_by(BLOCK) {
+                    let len = (range.end - first).min(BLOCK);
+                    // Where the block begins, if its elements are neighbors.
+                    let mut run = None;
+                    self.geometry.runs(first, first + len, |offset, stride, count| {
+                        run = Some(offset).filter(|_| stride == 1 && count == len);
+                    });
+                    if let Some(run) = run {
+                        push(at(base + run), len, first, 1);
+                        continue;
+                    }
+                    space.packed.clear();
+                    self.geometry.runs(first, first + len, |offset, stride, count| {
+                        // SAFETY: the runs are made of elements of this output.
+                        let read = |i: usize| unsafe { *self.x.at(base + offset + stride * i as isize) };
+                        space.packed.extend((0..count).map(read));
+                    });
+                    push(space.packed.as_ptr(), len, first, 1);
+                }
+            }
+            space.result.push(tree.finish(&self.steps.combine).unwrap_or(self.steps.init));
+        }
     }
 
     /// # Safety
@@ -298,7 +335,7 @@ where
         space: &mut Workspace<T, C, A>,
     ) {
         let base = self.geometry.output(output).0;
-        let inner = *self.geometry.kept.last().expect("law: rows of outputs run along a kept dimension");
+        let inner = self.geometry.inner();
         // SAFETY: passed on.
         unsafe { self.contexts(output, width, space) };
         let mut tree = RowTree::default();
@@ -373,7 +410,7 @@ where
     /// As for [`run`](Job::run).
     unsafe fn contexts(&self, output: usize, width: usize, space: &mut Workspace<T, C, A>) {
         let (_, _, context) = self.geometry.output(output);
-        let inner = self.geometry.kept.last().expect("law: rows of outputs run along a kept dimension");
+        let inner = self.geometry.inner();
         space.context.clear();
         // SAFETY: the contexts of these outputs are elements of their tensor.
         space.context.extend((0..width).map(|j| unsafe { *self.context.at(context + inner.context * j as isize) }));
@@ -384,12 +421,13 @@ where
 struct Workspace<T, C, A> {
     packed: Vec<T>,
     context: Vec<C>,
+    blocks: Vec<A>,
     result: Vec<A>,
 }
 
 impl<T, C, A> Default for Workspace<T, C, A> {
     fn default() -> Self {
-        Workspace { packed: Vec::new(), context: Vec::new(), result: Vec::new() }
+        Workspace { packed: Vec::new(), context: Vec::new(), blocks: Vec::new(), result: Vec::new() }
     }
 }
 

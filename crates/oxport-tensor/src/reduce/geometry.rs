@@ -81,6 +81,11 @@ impl Geometry {
         (inner.size >= 8 && inner.x.unsigned_abs() < least).then_some(inner)
     }
 
+    /// The innermost kept dimension; one output, if none is kept.
+    pub(crate) fn inner(&self) -> Kept {
+        self.kept.last().copied().unwrap_or(Kept { size: 1, x: 0, out: 0, context: 0 })
+    }
+
     /// Whether rows of outputs, of elements of so many bytes, are evenly spaced, and those of a block lie so near that
     /// they may be read in any order.
     pub(crate) fn is_near(&self, bytes: usize) -> bool {

@@ -62,6 +62,20 @@ where
     fn run(self) -> A {
         let AlongBlock { x, first, context, steps } = &self;
         let (first, context) = (*first, *context);
+        // What is short is less work than the loops below.
+        match x.len() {
+            1 => return self.short::<1>(),
+            2 => return self.short::<2>(),
+            3 => {
+                let lane = |l: usize| (steps.fold)(steps.init, x[l], context, first + l);
+                let (lower, upper) = ((steps.combine)(lane(0), lane(2)), (steps.combine)(lane(1), steps.init));
+                return (steps.combine)(lower, upper);
+            }
+            4 => return self.short::<4>(),
+            5..=8 => return self.short::<8>(),
+            9..=16 => return self.short::<16>(),
+            _ => {}
+        }
         let (chunks, tail) = x.as_chunks::<LANES>();
         // So many lanes as find registers are folded in one pass.
         let mut acc = if size_of::<A>() <= 4 { self.lanes::<LANES>(chunks) } else { self.lanes::<16>(chunks) };
@@ -79,10 +93,34 @@ where
 impl<T, A, C, F, G, H> AlongBlock<'_, T, A, C, F, G, H>
 where
     A: Copy,
-    T: Copy,
+    T: Element,
     C: Copy,
     F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
 {
+    /// A block of at most one element for each of so many lanes.
+    #[inline(always)]
+    fn short<const N: usize>(&self) -> A {
+        let (len, mut padded) = (self.x.len(), [T::default(); N]);
+        let x = self.x.try_into().unwrap_or_else(|_| {
+            padded[..len].copy_from_slice(self.x);
+            &padded
+        });
+        let mut acc = [self.steps.init; N];
+        for l in 0..N {
+            let folded = (self.steps.fold)(acc[l], x[l], self.context, self.first + l);
+            acc[l] = if l < len { folded } else { acc[l] };
+        }
+        let mut half = N / 2;
+        while half > 0 {
+            for l in 0..half {
+                acc[l] = (self.steps.combine)(acc[l], acc[l + half]);
+            }
+            half /= 2;
+        }
+        acc[0]
+    }
+
     /// Folds chunks into lanes, some lanes in each pass, with constant indices to them, so that they stay in registers.
     #[inline(always)]
     fn lanes<const GROUP: usize>(&self, chunks: &[[T; LANES]]) -> [A; LANES] {
@@ -130,6 +168,45 @@ where
             half /= 2;
         }
         acc[0]
+    }
+}
+
+/// Blocks of contiguous elements, of several outputs or of one.
+pub(super) struct AlongBlocks<'a, T, A, C, F, G, H> {
+    /// The first block, how long all of them are, and how far it is to the next.
+    pub(super) x: *const T,
+    pub(super) len: usize,
+    pub(super) stride: isize,
+    /// The context of the first block, and likewise.
+    pub(super) context: *const C,
+    pub(super) context_stride: isize,
+    /// The number of the first block's first element in its reduction, and likewise.
+    pub(super) first: usize,
+    pub(super) first_stride: usize,
+    /// What the blocks are reduced to.
+    pub(super) out: &'a mut [A],
+    pub(super) steps: &'a Steps<A, F, G, H>,
+}
+
+impl<T, A, C, F, G, H> Kernel for AlongBlocks<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
+{
+    type Output = ();
+    const WIDE: bool = <T as HasDType>::DTYPE.is_float();
+    #[inline(always)]
+    fn run(self) {
+        for (i, out) in self.out.iter_mut().enumerate() {
+            let x = self.x.wrapping_offset(self.stride * i as isize);
+            let context = self.context.wrapping_offset(self.context_stride * i as isize);
+            // SAFETY: whoever makes this kernel names blocks and contexts that are so.
+            let (x, context) = unsafe { (std::slice::from_raw_parts(x, self.len), *context) };
+            *out = AlongBlock { x, first: self.first + i * self.first_stride, context, steps: self.steps }.run();
+        }
     }
 }
 
