@@ -57,12 +57,18 @@ unsafe fn move_elements<T: Copy>(
         done = unsafe { transpose_4_bytes(from, f.1, to, t.0, n) };
     }
     for i in done as isize..n.1 as isize {
-        // SAFETY: every (j, i) is an element of both sides, valid and aligned by the contract.
+        // SAFETY: every (j, i) is an element of both sides, valid and aligned by the contract; where steps are of one
+        // element, forwards or backwards, a row is a slice.
         unsafe {
             let (from, to) = (from.offset(i * f.1), to.offset(i * t.1));
             if f.0 == 0 && t.0 == size {
                 std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n.0)
                     .fill(from.cast::<std::mem::MaybeUninit<T>>().read());
+            } else if f.0 == -size && t.0 == size && n.0 > 0 {
+                let first = from.offset((n.0 as isize - 1) * f.0).cast::<std::mem::MaybeUninit<T>>();
+                let reversed = std::slice::from_raw_parts(first, n.0).iter().rev();
+                let to = std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n.0);
+                to.iter_mut().zip(reversed).for_each(|(to, from)| *to = *from);
             } else {
                 for j in 0..n.0 as isize {
                     to.offset(j * t.0).cast::<T>().write(from.offset(j * f.0).cast::<T>().read());

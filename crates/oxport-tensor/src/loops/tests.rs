@@ -217,3 +217,20 @@ fn stored_only_dtypes_take_part() {
     let want: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|v| v / 2.0 + 1.0).collect();
     assert_eq!(out.freeze().to_vec::<f32>().unwrap(), want);
 }
+
+#[test]
+fn reversed_rows_are_copied() {
+    for (dtype, len) in [DType::U8, DType::F16, DType::F32, DType::F64, DType::C128].into_iter().zip([5, 37, 64, 99, 7])
+    {
+        let numbers: Vec<f64> = (0..3 * len).map(|i| (i % 251) as f64).collect();
+        let copied = |x: &Tensor| {
+            let mut out = TensorMut::empty(dtype, Layout::contiguous(x.sizes()).unwrap()).unwrap();
+            copy(x, &mut out).unwrap();
+            out.freeze()
+        };
+        let x = copied(&Tensor::from_vec(&[3, len as i64], numbers.clone()).unwrap());
+        let reversed = copied(&x.view(|l| l.flip(&[1])).unwrap());
+        let want: Vec<f64> = numbers.chunks(len).flat_map(|row| row.iter().rev().copied()).collect();
+        assert_eq!(Vec::<f64>::from(&reversed), want, "{dtype}");
+    }
+}
