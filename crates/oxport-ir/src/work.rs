@@ -199,3 +199,14 @@ fn bytes(args: &Args<'_, Meta>, t: &Fake) -> f64 {
     let repeats: f64 = repeated.map(|(size, _)| args.cx.hint(size).unwrap_or(1).max(1) as f64).product();
     count(args, t) / repeats * t.dtype.size() as f64
 }
+
+/// What a result that is computed ahead may take beside what it is made of, in bytes.
+const SLACK: f64 = 4096.0;
+/// The work for each byte of a result from which on it may be larger than what it is made of.
+const DEAR: f64 = 16.0;
+
+/// Whether a result that could be computed before the first call is worth its room: it has at most about twice the
+/// `bytes` of what it is made of (`sources`), or takes much `work`, in operations and bytes moved.
+pub fn is_worth_its_room(bytes: f64, sources: f64, work: f64) -> bool {
+    bytes <= 2.0 * sources + SLACK || work >= DEAR * bytes
+}

@@ -18,6 +18,7 @@
 
 use oxport_ir::infer::{cost_of, is_exact};
 use oxport_ir::storage::{open_to_writes, seen_values};
+use oxport_ir::work::is_worth_its_room;
 use oxport_ir::{
     Aliasing, Argument, Constant, Decomp, Device, Effect, Exact, ExportedProgram, Fake, Graph, InputKind, Kernel, Node,
     NodeId, NodeKind, OpDef, OutputKind, Result, StateTensor, Value,
@@ -46,11 +47,8 @@ pub struct Budget {
 /// Runs a program without user inputs and gives its outputs; `None` if that fails, for whatever reason.
 pub type Evaluate<'a> = &'a dyn Fn(&ExportedProgram) -> Option<Vec<Value>>;
 
-/// What results may add to the program beside what they are made of, each and all together.
-const SLACK: (usize, usize) = (4 << 10, 64 << 10);
-
-/// The work for each byte of a result from which on it may be larger than what it is made of.
-const DEAR: f64 = 16.0;
+/// What all results together may add to the program beside what they are made of.
+const SLACK: usize = 64 << 10;
 
 /// Replaces pure nodes whose inputs are all constants by lifted tensor constants, within a budget. They are named by
 /// what they are made of (`qkv_weight`), or `_folded_0`, …. Gives the names of the nodes, each with that of its
@@ -184,7 +182,7 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, Made>, budget:
         .iter()
         .filter(|(id, _)| is_source(**id))
         .fold(0, |sum: usize, (_, made)| sum.saturating_add(made.sources));
-    let mut left = (all.saturating_mul(2).saturating_add(SLACK.1), budget.work);
+    let mut left = (all.saturating_mul(2).saturating_add(SLACK), budget.work);
     let mut chosen = Vec::new();
     let (mut is_left, mut counted) = (HashSet::new(), HashSet::new());
     let ids: Vec<NodeId> = graph.ids().collect();
@@ -196,11 +194,11 @@ fn frontier(program: &ExportedProgram, constant: &HashMap<NodeId, Made>, budget:
         let node = graph.node(id);
         let bytes = size_of(node);
         let is_tensor = node.val().is_some_and(|v| v.as_tensor().is_some());
-        let is_near = bytes <= made.sources.saturating_mul(2).saturating_add(SLACK.0);
         // A view of a constant is made faster than found, and a call of no tensors costs less than what it would add to
         // the program.
-        let is_dear = made.all > 0.0 && (is_near || made.all >= DEAR * bytes as f64) && !node.inputs().is_empty();
-        let is_worth = is_tensor && is_dear && bytes <= left.0;
+        let is_dear = made.all > 0.0 && !node.inputs().is_empty();
+        let has_room = bytes <= left.0 && is_worth_its_room(bytes as f64, made.sources as f64, made.all);
+        let is_worth = is_tensor && is_dear && has_room;
         match is_worth.then(|| work_of(graph, constant, id, &mut counted, left.1)).flatten() {
             Some(work) => {
                 left = (left.0 - bytes, left.1 - work);

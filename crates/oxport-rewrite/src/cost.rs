@@ -13,15 +13,13 @@
 //! it is made of; what is computed before the first call is free, but for the bytes that are stored.
 
 use crate::interned::{CallRef, PerCall};
+use crate::kind::bytes;
 use crate::term::{Term, written};
 use crate::typing::{Graph, Kind};
 use egg::{Id, Language};
 use oxport_ir::infer::bind_build;
 use oxport_ir::work::Work;
-use oxport_ir::{
-    Args, Argument, Builder, Class, Cost, Decomp, Fake, Kernel, MetaCx, Node, NodeKind, Op, OpDef, Val, infer,
-};
-use oxport_sym::ShapeEnv;
+use oxport_ir::{Args, Argument, Builder, Class, Cost, Decomp, Kernel, Node, NodeKind, Op, OpDef, infer};
 
 /// What runs the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +104,7 @@ impl Model {
         let data = &graph[class].data;
         // A value that is constant may be written as one that is computed from inputs, too.
         let nanoseconds = if data.is_static && kids.iter().all(|&kid| graph[kid].data.is_static) {
-            STORED * tensors(&data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
+            STORED * data.kind.tensors().into_iter().map(|t| bytes(t, &graph.analysis.types.env)).sum::<f64>()
         } else {
             let kinds = kids.iter().chain([&class]).map(|id| &graph[*id].data.kind);
             let own = noted.of(CallRef { op: *name, kinds: kinds.collect() }, |call| self.own(graph, call));
@@ -211,7 +209,7 @@ fn is_product(graph: &Graph<'_>, class: Id, views: usize) -> bool {
 
 /// The bytes of what a class yields.
 fn size(graph: &Graph<'_>, class: Id) -> f64 {
-    tensors(&graph[class].data.kind).map(|t| bytes(t, &graph.analysis.types.env)).sum()
+    graph[class].data.kind.tensors().into_iter().map(|t| bytes(t, &graph.analysis.types.env)).sum()
 }
 
 /// An argument of a scratch graph: what is computed is a placeholder there.
@@ -226,15 +224,4 @@ fn argument(parts: &mut oxport_ir::Graph, kind: &Kind) -> Option<Argument> {
         }
         Kind::Unknown => return None,
     })
-}
-
-/// The tensors that a class yields.
-fn tensors(kind: &Kind) -> impl Iterator<Item = &Fake> {
-    let val = if let Kind::Value(val) = kind { Some(val) } else { None };
-    val.map(Val::tensors).unwrap_or_default().into_iter()
-}
-
-/// The bytes of a tensor, with symbols equal to their hints.
-pub(crate) fn bytes(t: &Fake, env: &ShapeEnv) -> f64 {
-    MetaCx::new(env).hint(&t.numel()).unwrap_or(4096) as f64 * t.dtype.size() as f64
 }

@@ -6,7 +6,8 @@
 use crate::constant::Constant;
 use oxport_ir::fake::contiguous_strides;
 use oxport_ir::infer::{arg_of, infer_bound};
-use oxport_ir::{Arg, Args, Cost, Fake, Graph, Meta, MetaCx, Node, Op, OpDef, Registry, Val};
+use oxport_ir::work::is_worth_its_room;
+use oxport_ir::{Arg, Args, Cost, Fake, Graph, Kernel, Meta, MetaCx, Node, Op, OpDef, Registry, Val};
 use oxport_sym::{Expr, Func, ShapeEnv, Symbol};
 use std::fmt;
 
@@ -40,6 +41,14 @@ impl Kind {
     /// The tensor, if it is one.
     pub fn tensor(&self) -> Option<&Fake> {
         if let Kind::Value(Val::Tensor(t)) = self { Some(t) } else { None }
+    }
+    /// The tensors of a value, those of a list's elements too.
+    pub fn tensors(&self) -> Vec<&Fake> {
+        match self {
+            Kind::Value(val) => val.tensors(),
+            Kind::List(items) => items.iter().flat_map(Kind::tensors).collect(),
+            Kind::Const(_) | Kind::Unknown => Vec::new(),
+        }
     }
     /// The constant, if it is one.
     pub fn constant(&self) -> Option<&Constant> {
@@ -163,27 +172,41 @@ impl<'r> Types<'r> {
     /// The work of a call, from its operator's cost function.
     pub fn cost(&self, name: &str, kids: &[&Kind], result: &Kind) -> Option<Cost> {
         let op = self.registry.op(name);
-        if op.is_getitem() || op.is_python() {
-            return Some(Cost::default());
-        }
-        let args = arguments(&op, kids)?;
+        if op.is_getitem() || op.is_python() { Some(Cost::default()) } else { self.cost_of(&op, kids, result) }
+    }
+
+    /// Likewise of what is no Python function.
+    fn cost_of(&self, op: &Op, kids: &[&Kind], result: &Kind) -> Option<Cost> {
+        let args = arguments(op, kids)?;
         let Kind::Value(val) = result else { return None };
         let cx = MetaCx::new(&self.env);
         let outs = match val {
             Val::List(l) => l.clone(),
             one => vec![one.clone()],
         };
-        Some(op.def()?.cost_of(&Args::new(&args, &op, &cx), &outs))
+        Some(op.def()?.cost_of(&Args::new(&args, op, &cx), &outs))
     }
 
     /// True for a call that may be computed before the first run; if `exact`, only where its result is the same bits
-    /// everywhere.
-    pub fn is_folded(&self, op: &Op, kids: &[&Kind], exact: bool) -> bool {
+    /// everywhere. One that makes much more of tensors than they are is left to the run.
+    pub fn is_folded(&self, op: &Op, kids: &[&Kind], result: &Kind, exact: bool) -> bool {
         let is_exact = |d: &OpDef| {
             let args = arguments(op, kids);
             args.is_some_and(|args| d.is_exact(&Args::new(&args, op, &MetaCx::new(&self.env))))
         };
-        op.is_getitem() || op.def().is_some_and(|d| !exact || is_exact(d))
+        op.is_getitem() || op.def().is_some_and(|d| !exact || is_exact(d)) && self.has_room(op, kids, result)
+    }
+
+    /// Whether a result is worth its room beside the tensors that it is made of. Views take none.
+    fn has_room(&self, op: &Op, kids: &[&Kind], result: &Kind) -> bool {
+        let has_kernel = op.def().is_some_and(|d| !matches!(d.kernel, Kernel::View(_) | Kernel::None));
+        let size = |kind: &Kind| kind.tensors().into_iter().map(|t| bytes(t, &self.env)).sum::<f64>();
+        let (made, sources) = (size(result), kids.iter().map(|kid| size(kid)).sum());
+        let work = || self.cost_of(op, kids, result).map_or(0.0, |cost| cost.flops + cost.bytes);
+        !has_kernel
+            || sources == 0.0
+            || is_worth_its_room(made, sources, 0.0)
+            || is_worth_its_room(made, sources, work())
     }
 
     /// Whether the result of a call lies in the storage of its first argument, for an operator that decides it by its
@@ -341,4 +364,9 @@ pub(crate) fn difference(env: &ShapeEnv, a: &Kind, b: &Kind) -> Option<Differs> 
         _ => false,
     };
     (!same).then_some(Differs::Kind)
+}
+
+/// The bytes of a tensor, with symbols equal to their hints.
+pub(crate) fn bytes(t: &Fake, env: &ShapeEnv) -> f64 {
+    MetaCx::new(env).hint(&t.numel()).unwrap_or(4096) as f64 * t.dtype.size() as f64
 }

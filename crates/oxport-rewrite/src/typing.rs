@@ -107,7 +107,8 @@ impl<'r> Typing<'r> {
         let compute = |CallRef { op, kinds }: &CallRef<'_>| {
             let kids: Vec<&Kind> = kinds.iter().map(|kind| &***kind).collect();
             let call = self.types.call_as(op.as_str(), &kids, recorded)?;
-            let is_folded = self.types.is_folded(&self.types.registry.op(op.as_str()), &kids, self.exact_folds);
+            let (row, exact) = (self.types.registry.op(op.as_str()), self.exact_folds);
+            let is_folded = self.types.is_folded(&row, &kids, &call.kind, exact);
             Some(Called { kind: self.kinds.intern(call.kind), is_certain: call.is_certain, is_folded })
         };
         let call = CallRef { op, kinds: kids.collect() };

@@ -10,9 +10,9 @@ use crate::support::product::{
     Plus, check_product_dtype, inner, last_product, part, prepared_right, product_cost, right,
 };
 use oxport_ir::opdef::MetaFn;
-use oxport_ir::{Args, Class, Cost, Error, Fake, Meta, MetaCx, OpDef, Real, Result, Val, ensure};
+use oxport_ir::{Args, Class, Cost, Error, Fake, Meta, MetaCx, OpDef, Prepared, Real, Result, Val, ensure};
 use oxport_sym::Expr;
-use oxport_tensor::gemm::Right;
+use oxport_tensor::gemm::{PackedInt8, Right, int8_matmul};
 use oxport_tensor::{DType, Scalar, Tensor, TensorMut};
 
 /// The operators of this family.
@@ -96,8 +96,15 @@ pub static OPS: &[OpDef] = &[
     OpDef::new("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta)
         .doc("The product of two int8 matrices in int32.")
         .fill(int_mm)
+        .any_strides()
         .cost(Class::Product, product_cost::<0>)
-        .samples(&["i8[17, 8], i8[8, 8]", "u8[2, 3], i8[3, 4]", "!i8[2, 3], u8[3, 4]"]),
+        .prepare(int_mm_prepared)
+        .samples(&[
+            "i8[17, 8], i8[8, 8]",
+            "i8[17, 7]{1, 17}, i8[7, 24]{1, 7}",
+            "u8[2, 3], i8[3, 4]",
+            "!i8[2, 3], u8[3, 4]",
+        ]),
     composite(
         "aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
         "mul.Tensor(mm(self, t(type_as(mat2, self))), scales)",
@@ -338,8 +345,12 @@ fn int_mm_meta(args: &Args<'_, Meta>) -> Metas {
     one(product_meta(args, a, &b.clone().with_dtype(a.dtype), 2)?.with_dtype(DType::I32))
 }
 
+fn int_mm_prepared(args: &Args<'_, Real>, _: Option<&Val>) -> Result<Option<Prepared>> {
+    let Some(b) = args.at::<Option<&Tensor>>(1)? else { return Ok(None) };
+    Ok(args.cx.makings().once(b, |b| Ok(Some(PackedInt8::new(b)?)))?.map(Prepared::new))
+}
+
 fn int_mm(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
     let (a, b): (&Tensor, &Tensor) = args.unpack()?;
-    let (a, b) = (a.to_dtype(DType::I32)?, b.to_dtype(DType::I32)?);
-    last_product(args, &a, Right::Tensor(&b), &mut outs[0], Scalar::Int(1), Plus::Nothing)
+    Ok(int8_matmul(a, b, args.prepared(), &mut outs[0], args.after())?)
 }

@@ -1,6 +1,6 @@
 //! The number types a product is computed in, and the element types it is read from and written to.
 
-use super::kernel::{Kernels, f32_kernels, f64_kernels, plain_kernels, wide_kernels};
+use super::kernel::{Kernels, f32_kernels, f64_kernels, i32_kernels, i64_kernels, plain_kernels};
 use super::{Mat, Packed};
 use crate::half_float::{bf16_from_f32, bf16_to_f32};
 use crate::scratch::Plain;
@@ -56,6 +56,8 @@ macro_rules! one_part {
         }
     };
 }
+
+pub(super) use one_part;
 
 macro_rules! float {
     ($($t:ty, $kernels:ident, $block:literal;)*) => {$(
@@ -113,7 +115,7 @@ macro_rules! integer {
 }
 integer! {
     u8, plain_kernels; i8, plain_kernels; u16, plain_kernels; i16, plain_kernels;
-    u32, plain_kernels; i32, wide_kernels; u64, plain_kernels; i64, wide_kernels;
+    u32, plain_kernels; i32, i32_kernels; u64, plain_kernels; i64, i64_kernels;
 }
 
 impl<F: Compute<Part = F> + num_traits::Num> Compute for Complex<F>

@@ -13,6 +13,9 @@ use super::Compute;
 use super::activation::Activation;
 use super::group_bodies::{Spread, Terms, spread_body, terms_body};
 use super::halves::Stored;
+#[cfg(target_arch = "x86_64")]
+use super::int_lanes::Integers;
+use super::int8::Pair;
 use super::lane::{Lane, Plain};
 use super::line_bodies::{Line, line_body};
 use super::narrow_bodies::{axpy_body, dot_body, stream_body};
@@ -397,7 +400,7 @@ entry!(baseline, [], 1 2 3 4, [4, 2]);
 #[cfg(target_arch = "x86_64")]
 entry!(avx2, ["avx2,fma"], 1 2 3 4 5 6, [12, 6]);
 #[cfg(target_arch = "x86_64")]
-entry!(wide, ["avx512f,avx512dq"], 1 2 3 4 5 6 7 8, [4, 2]);
+entry!(integers, ["avx512f,avx512dq,avx512bw"], 1 2 3 4 5 6 7 8, [4, 2]);
 #[cfg(target_arch = "x86_64")]
 entry!(avx512, ["avx512f,avx512vl"], 1 2 3 4 5 6 7 8 9 10 11 12 13 14, [28, 14]);
 
@@ -420,6 +423,22 @@ macro_rules! best {
     }};
 }
 
+/// The same of integers of 32 bits, in tiles that are less code.
+macro_rules! best_integers {
+    ($t:ty) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::*;
+            match level() {
+                Level::Avx512 => return &integers::Table::<Integers<$t, __m512>>::KERNELS,
+                Level::Avx2 => return &avx2::Table::<Integers<$t, __m256>>::KERNELS,
+                Level::Base => {}
+            }
+        }
+        plain_kernels()
+    }};
+}
+
 /// The table of `f32`.
 pub(super) fn f32_kernels() -> &'static Kernels<f32> {
     best!(f32, __m512, __m256)
@@ -435,11 +454,21 @@ pub(super) fn plain_kernels<T: Compute>() -> &'static Kernels<T> {
     &baseline::Table::<Plain<T, 8>>::KERNELS
 }
 
-/// As [`plain_kernels`], compiled for AVX-512 as well, which multiplies 64-bit integers.
-pub(super) fn wide_kernels<T: Compute>() -> &'static Kernels<T> {
+/// The table of `i32`.
+pub(super) fn i32_kernels() -> &'static Kernels<i32> {
+    best_integers!(i32)
+}
+
+/// The table of pairs of 16 bits.
+pub(super) fn pair_kernels() -> &'static Kernels<Pair> {
+    best_integers!(Pair)
+}
+
+/// The table of `i64`, which only AVX-512 multiplies.
+pub(super) fn i64_kernels() -> &'static Kernels<i64> {
     #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 {
-        return &wide::Table::<Plain<T, 8>>::KERNELS;
+        return &integers::Table::<Integers<i64, std::arch::x86_64::__m512d>>::KERNELS;
     }
     plain_kernels()
 }

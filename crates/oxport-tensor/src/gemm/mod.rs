@@ -14,7 +14,8 @@
 //!   at most [`Compute::K_BLOCK`] by k alone. Neither the number of rows and columns nor strides, packing, threads and
 //!   the width of registers enter it, so all of them give the same bits (products of complex numbers excepted, which
 //!   are products of their parts where they are large).
-//! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap.
+//! * `f16` and `bf16` are multiplied and summed in `f32` and rounded once; integers wrap; `int8` by `int8` in `int32`
+//!   is exact ([`int8_matmul`]).
 //! * `beta == 0` does not read C; an empty k gives `beta·C + bias`.
 
 mod activation;
@@ -24,6 +25,9 @@ mod few_rows;
 mod grid;
 mod group_bodies;
 mod halves;
+mod int8;
+#[cfg(target_arch = "x86_64")]
+mod int_lanes;
 mod kernel;
 mod lane;
 mod line_bodies;
@@ -52,6 +56,7 @@ pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
 pub(crate) use few_rows::{EvenRuns, times_packed};
 pub(crate) use group_bodies::{Spread, Terms};
+pub use int8::{PackedInt8, int8_matmul};
 pub(crate) use kernel::{Kernels, LineFn, Lines, Tile};
 pub(crate) use line_bodies::{LEAST_COLUMNS, Line};
 pub use pack::{PackColumns, Packed, interleave};

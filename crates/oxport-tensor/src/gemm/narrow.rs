@@ -222,7 +222,7 @@ pub(super) fn write<T: Multiply>(one: &One<'_, T>, cols: Range<usize>, sums: &[T
 fn add<T: Multiply>(tile: &mut Part<'_, T>, m: usize, alpha: T::Acc, sums: &[T::Acc], pitch: usize, accumulate: bool) {
     for i in 0..m {
         for (y, &s) in tile.row(i).iter_mut().zip(&sums[i * pitch..]) {
-            let s = alpha.times(s);
+            let s = if alpha == T::Acc::ONE { s } else { alpha.times(s) };
             *y = if accumulate { y.plus(s) } else { s };
         }
     }

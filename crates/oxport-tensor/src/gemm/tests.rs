@@ -10,7 +10,7 @@ trait Sample: Multiply + PartialEq + std::fmt::Debug {
 }
 macro_rules! sample { ($($t:ty, |$x:ident| $e:expr;)*) => { $(impl Sample for $t { fn of($x: i64) -> Self { $e } })* } }
 sample! {
-    f32, |x| x as f32; f64, |x| x as f64; i64, |x| x; i8, |x| x as i8; u8, |x| x as u8;
+    f32, |x| x as f32; f64, |x| x as f64; i64, |x| x; i32, |x| x as i32; i8, |x| x as i8; u8, |x| x as u8;
     f16, |x| f16::from_f32(x as f32); bf16, |x| bf16::from_f32(x as f32);
     Complex<f32>, |x| Complex::new(x as f32, -x as f32);
 }
@@ -116,6 +116,7 @@ fn every_algorithm_equals_naive_loops() {
         check::<f64>(case);
         check::<f16>(case);
         check::<bf16>(case);
+        check::<i32>(case);
         check::<i64>(case);
         check::<i8>(case);
         check::<u8>(case);
