@@ -253,8 +253,7 @@ where
 /// Outputs whose lanes are in registers, one lane after the other.
 pub(super) const TILE: usize = 32;
 
-/// A block of input rows over whole tiles of outputs, `stride` apart. Lanes are taken in the order in which they are
-/// combined by halves: 0, 16, 8, 24, 4, …, so that few of them wait for others.
+/// A block of input rows over whole tiles of outputs, `stride` apart.
 pub(super) struct AcrossTiles<'a, T, A, C, F, G, H> {
     /// The first row; each has a valid element for every context.
     pub(super) x: *const T,
@@ -279,38 +278,104 @@ where
     type Output = ();
     const WIDE: bool = <T as HasDType>::DTYPE.is_float();
     #[inline(always)]
-    fn run(self) {
-        let lanes = lanes(self.count);
-        let unused = usize::BITS - lanes.trailing_zeros();
-        let tiles = self.out.as_chunks_mut::<TILE>().0.iter_mut().zip(self.context.as_chunks::<TILE>().0);
-        for (tile, (out, context)) in tiles.enumerate() {
-            // Lanes that wait for the other half of theirs.
-            let mut waiting = [[self.steps.init; TILE]; LANES.ilog2() as usize];
-            let mut depth = 0;
-            for i in 0..lanes {
-                let lane = i.reverse_bits().checked_shr(unused).unwrap_or(0);
-                let mut acc = [self.steps.init; TILE];
-                for row in (lane..self.count).step_by(LANES) {
-                    let x = self.x.wrapping_offset(self.stride * row as isize + (tile * TILE) as isize);
-                    // SAFETY: whoever makes this kernel names rows of as many elements as there are contexts.
-                    let x = unsafe { &*x.cast::<[T; TILE]>() };
-                    for j in 0..TILE {
-                        acc[j] = (self.steps.fold)(acc[j], x[j], context[j], self.index + row);
-                    }
-                }
-                for _ in 0..(i + 1).trailing_zeros() {
-                    depth -= 1;
-                    for j in 0..TILE {
-                        acc[j] = (self.steps.combine)(waiting[depth][j], acc[j]);
-                    }
-                }
-                if i + 1 == lanes {
-                    *out = acc;
-                } else {
-                    waiting[depth] = acc;
-                    depth += 1;
+    fn run(mut self) {
+        let out = std::mem::take(&mut self.out).as_chunks_mut::<TILE>().0;
+        for (tile, out) in out.iter_mut().enumerate() {
+            *out = if self.count >= LONG { self.by_groups(tile) } else { self.by_lanes(tile) };
+        }
+    }
+}
+
+/// So many rows that it pays to take lanes together.
+const LONG: usize = 8 * LANES;
+/// Lanes that are folded together, of neighboring rows: so few that they find registers.
+const GROUP: usize = 4;
+
+impl<T, A, C, F, G, H> AcrossTiles<'_, T, A, C, F, G, H>
+where
+    T: Element,
+    A: Copy,
+    C: Copy,
+    F: Fn(A, T, C, usize) -> A,
+    G: Fn(A, A) -> A,
+{
+    /// A tile of which some lanes are folded together, since rows that are [`LANES`] apart share sets of the caches.
+    #[inline(always)]
+    fn by_groups(&self, tile: usize) -> [A; TILE] {
+        let mut acc = [[self.steps.init; TILE]; LANES];
+        for first in (0..LANES).step_by(GROUP) {
+            acc[first..][..GROUP].copy_from_slice(&self.group(tile, first));
+        }
+        let mut half = LANES / 2;
+        while half > 0 {
+            for l in 0..half {
+                for j in 0..TILE {
+                    acc[l][j] = (self.steps.combine)(acc[l][j], acc[l + half][j]);
                 }
             }
+            half /= 2;
+        }
+        acc[0]
+    }
+
+    /// The lanes of a tile from the `first` one on.
+    #[inline(always)]
+    fn group(&self, tile: usize, first: usize) -> [[A; TILE]; GROUP] {
+        let mut acc = [[self.steps.init; TILE]; GROUP];
+        let mut row = first;
+        while row + GROUP <= self.count {
+            for l in 0..GROUP {
+                self.fold_row(&mut acc[l], tile, row + l);
+            }
+            row += LANES;
+        }
+        for l in 0..GROUP {
+            if row + l < self.count {
+                self.fold_row(&mut acc[l], tile, row + l);
+            }
+        }
+        acc
+    }
+
+    /// A tile of which lanes are taken in the order in which they are combined by halves: 0, 16, 8, 24, 4, …, so that
+    /// few of them wait for others.
+    #[inline(always)]
+    fn by_lanes(&self, tile: usize) -> [A; TILE] {
+        let lanes = lanes(self.count);
+        let unused = usize::BITS - lanes.trailing_zeros();
+        // Lanes that wait for the other half of theirs.
+        let mut waiting = [[self.steps.init; TILE]; LANES.ilog2() as usize];
+        let (mut whole, mut depth) = ([self.steps.init; TILE], 0);
+        for i in 0..lanes {
+            let lane = i.reverse_bits().checked_shr(unused).unwrap_or(0);
+            let mut acc = [self.steps.init; TILE];
+            for row in (lane..self.count).step_by(LANES) {
+                self.fold_row(&mut acc, tile, row);
+            }
+            for _ in 0..(i + 1).trailing_zeros() {
+                depth -= 1;
+                for j in 0..TILE {
+                    acc[j] = (self.steps.combine)(waiting[depth][j], acc[j]);
+                }
+            }
+            if i + 1 == lanes {
+                whole = acc;
+            } else {
+                waiting[depth] = acc;
+                depth += 1;
+            }
+        }
+        whole
+    }
+
+    #[inline(always)]
+    fn fold_row(&self, acc: &mut [A; TILE], tile: usize, row: usize) {
+        let context = &self.context.as_chunks::<TILE>().0[tile];
+        let x = self.x.wrapping_offset(self.stride * row as isize + (tile * TILE) as isize);
+        // SAFETY: whoever makes this kernel names rows of as many elements as there are contexts.
+        let x = unsafe { &*x.cast::<[T; TILE]>() };
+        for j in 0..TILE {
+            acc[j] = (self.steps.fold)(acc[j], x[j], context[j], self.index + row);
         }
     }
 }
