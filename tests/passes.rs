@@ -234,6 +234,32 @@ fn rules_choose_by_cost() {
     assert_eq!((normalizations(true, 90), normalizations(false, 90)), (0, 1));
 }
 
+/// The scale of a quantized weight stays behind the product: as floats the weight is too large to be kept, so that the
+/// scale would be multiplied into it at every call.
+#[test]
+fn scales_are_moved_only_into_weights_that_are_kept() {
+    for (dtype, is_moved) in [(oxport::DType::I8, false), (oxport::DType::F32, true)] {
+        let mut b = ProgramBuilder::new(registry());
+        let x = b.input("x", oxport::Fake::new(oxport::DType::F32, [1, 96].map(oxport::Expr::from))).expect("an input");
+        let tensor = |sizes: &[i64], of: oxport::DType| {
+            let ones = Tensor::from_vec(sizes, vec![1i64; sizes.iter().product::<i64>() as usize]).expect("ones");
+            ones.to_dtype(of).expect("ones")
+        };
+        let weight = b.parameter("weight", tensor(&[96, 128], dtype)).expect("a weight");
+        let [scale, bias] =
+            ["scale", "bias"].map(|name| b.parameter(name, tensor(&[128], oxport::DType::F32)).expect("a vector"));
+        let floats = [("dtype", oxport::DType::F32.into())];
+        let floats = b.calls().call_kw("aten::_to_copy", (weight,), &floats).expect("a call");
+        let product = b.call("aten::mm", (x, floats)).expect("a call");
+        let scaled = b.call("aten::mul.Tensor", (product, scale)).expect("a call");
+        let shifted = b.call("aten::add.Tensor", (scaled, bias)).expect("a call");
+        let program = b.finish(&[shifted]).expect("a program");
+        let (improved, _) = oxport::optimize(&program, Opt::Fast, &frozen()).expect("an improved program");
+        let count = |name: &str| improved.graph.nodes().filter(|(_, n)| n.calls(name)).count();
+        assert_eq!((count("aten::mul.Tensor") == 0, count("aten::_to_copy") == 0), (is_moved, is_moved), "{dtype}");
+    }
+}
+
 /// Limits under which weights are constants.
 fn frozen() -> Limits {
     Limits { model: Model { frozen: true, ..Model::default() }, ..Limits::default() }

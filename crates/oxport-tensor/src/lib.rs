@@ -57,7 +57,7 @@ pub use half::{bf16, f16};
 pub use layout::{Dims, Layout, SharedLayout};
 pub use loops::join;
 pub use loops::{Binary, Rows, Unary, add, clamp, clamp_gate, copy, fill};
-pub use loops::{map, update, update_rows, update_zip, zip, zip_rows, zip3};
+pub use loops::{map, scale_shift, update, update_rows, update_zip, zip, zip_rows, zip3};
 pub use math::Analytic;
 pub use memory::{Pool, filled, table};
 pub use num_complex::Complex;

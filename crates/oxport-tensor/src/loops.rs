@@ -11,6 +11,7 @@
 //! [`math::op`](crate::math::op).
 
 use smallvec::SmallVec;
+use std::ops::{Add, Mul};
 
 use crate::gemm::{Activation, Gate};
 use crate::number::Float;
@@ -108,6 +109,22 @@ pub fn zip3<A: Element, B: Element, C: Element, U: Element>(
     run(&[a, b, c], &mut [out], Access::Write, Some(&[U::DTYPE, A::DTYPE, B::DTYPE, C::DTYPE]), &|rows| {
         let (a, b, c) = (rows.input::<A>(0), rows.input::<B>(1), rows.input::<C>(2));
         simd::run(Zip3 { a, b, c, out: rows.output::<U>(0), f: &f });
+    })
+}
+
+/// `out[i] = x[i]·scale[i] + shift[i]`, where all three broadcast to the sizes of `out`. Behind a product, the product's
+/// kernel computes it in registers where scale and shift are numbers of channels that lie side by side.
+pub fn scale_shift<T: Element + Mul<Output = T> + Add<Output = T>>(
+    x: &Tensor,
+    scale: &Tensor,
+    shift: &Tensor,
+    out: &mut TensorMut,
+) -> Result<()> {
+    let (dtypes, f) = ([T::DTYPE; 4], |x: T, a: T, b: T| x * a + b);
+    let known = (T::DTYPE == DType::F32).then_some(Known::ScaleShift);
+    run_known(&[x, scale, shift], &mut [out], Access::Write, Some(&dtypes), known, &|rows| {
+        let (a, b, c) = (rows.input::<T>(0), rows.input::<T>(1), rows.input::<T>(2));
+        simd::run(Zip3 { a, b, c, out: rows.output::<T>(0), f: &f });
     })
 }
 

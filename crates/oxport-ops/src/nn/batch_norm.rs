@@ -24,7 +24,7 @@ use oxport_ir::{
 };
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
-use oxport_tensor::{DType, Tensor, TensorMut, zip3};
+use oxport_tensor::{DType, Tensor, TensorMut, scale_shift};
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -304,7 +304,7 @@ fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut)
     let mut sizes = vec![1; x.rank()];
     sizes[1] = scale.len() as i64;
     let (scale, shift) = (Tensor::from_slice(&sizes, scale)?, Tensor::from_slice(&sizes, shift)?);
-    Ok(zip3(x, &scale, &shift, out, |x: T, a: T, b: T| x * a + b)?)
+    Ok(scale_shift::<T>(x, &scale, &shift, out)?)
 }
 
 fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -9,7 +9,9 @@ use crate::support::meta::{MetaArgs, Metas, one};
 use crate::support::rows::for_out_rows;
 use oxport_ir::{Args, Class, Exact, Fake, OpDef, Real, Result, ensure};
 use oxport_sym::Expr;
+use oxport_tensor::simd::{fold_into, vectorize};
 use oxport_tensor::{Element, Tensor, TensorMut, dispatch};
+use std::ops::Range;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -33,7 +35,11 @@ pub static OPS: &[OpDef] = &[
     .fill(|a, o| by_parts(a, o, col2im))
     .work(Class::Move)
     .any_strides()
-    .samples(&["f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]"]),
+    .samples(&[
+        "f32[2, 12, 16], [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]",
+        "f64[2, 12, 12], [5, 9], [2, 3], [2, 2], [1, 3], [2, 3]",
+        "!f32[9, 1], [1, 1], [3, 3], [1, 1], [0, 0], [1, 1]",
+    ]),
 ];
 
 /// How blocks lie: kernel, dilation, padding, stride of both dimensions.
@@ -64,10 +70,28 @@ impl Blocks {
         let reach = self.dilation[d] * (self.kernel[d] - 1) + 1;
         (size + (2 * self.padding[d] - reach)).floor_div(&Expr::from(self.stride[d])) + 1
     }
-    /// The pixel of tap `k` of block `i` along a dimension, if it is inside.
-    fn place(&self, d: usize, i: usize, k: usize, size: usize) -> Option<usize> {
-        let at = i as i64 * self.stride[d] - self.padding[d] + k as i64 * self.dilation[d];
-        usize::try_from(at).ok().filter(|&at| at < size)
+    /// Of so many blocks along a dimension, those whose tap `k` is inside of its `size` pixels.
+    fn inside(&self, d: usize, k: usize, count: usize, size: usize) -> Inside {
+        let (step, at) = (self.stride[d] as usize, k as i64 * self.dilation[d] - self.padding[d]);
+        let (before, after) = ((-at).max(0) as usize, at.max(0) as usize);
+        let first = before.div_ceil(step);
+        let end = (size + before).saturating_sub(after).div_ceil(step).min(count);
+        Inside { blocks: first..end.max(first), pixel: (first * step + after).saturating_sub(before), step }
+    }
+}
+
+/// Neighboring blocks, the pixel of the first one's tap, and how far it is to that of the next.
+struct Inside {
+    blocks: Range<usize>,
+    pixel: usize,
+    step: usize,
+}
+
+impl Inside {
+    /// The pixels of all of these blocks, which are `inner` elements each.
+    fn pixels(&self, inner: usize) -> impl Iterator<Item = usize> {
+        let (first, step) = (self.pixel * inner, self.step * inner);
+        (0..self.blocks.len()).map(move |i| first + i * step)
     }
 }
 
@@ -99,13 +123,17 @@ fn im2col_as<T: Element>(x: &Tensor, b: &Blocks, out: &mut TensorMut) -> Result<
         for_out_rows(out, rows * columns, rows * columns, |i, out| {
             let (plane, tap) = (&x[i / taps * height * width..][..height * width], i % taps);
             let (kh, kw) = (tap / b.kernel[1] as usize, tap % b.kernel[1] as usize);
-            for (r, out) in out.chunks_exact_mut(columns).enumerate() {
-                let Some(row) = b.place(0, r, kh, height).map(|h| &plane[h * width..][..width]) else {
-                    out.fill(T::default());
-                    continue;
-                };
-                for (c, y) in out.iter_mut().enumerate() {
-                    *y = b.place(1, c, kw, width).map_or(T::default(), |w| row[w]);
+            let (down, along) = (b.inside(0, kh, rows, height), b.inside(1, kw, columns, width));
+            if down.blocks.len() < rows || along.blocks.len() < columns {
+                out.fill(T::default());
+            }
+            let outs = out.chunks_exact_mut(columns).skip(down.blocks.start);
+            for (row, out) in down.pixels(width).zip(outs) {
+                let out = &mut out[along.blocks.clone()];
+                let row = &plane[row + along.pixel.min(width)..row + width];
+                match along.step {
+                    1 => out.copy_from_slice(&row[..out.len()]),
+                    step => out.iter_mut().zip(row.iter().step_by(step)).for_each(|(y, &v)| *y = v),
                 }
             }
         });
@@ -119,7 +147,10 @@ fn col2im_meta(args: &MetaArgs<'_>) -> Metas {
     let taps = b.kernel[0] * b.kernel[1];
     let rows = &x.sizes[n - 2];
     ensure!(rows.as_int().is_none_or(|r| r > 0 && r % taps == 0), "{name}: {rows} rows are no blocks of {taps}");
-    let count = &b.along(0, &sizes[0]) * &b.along(1, &sizes[1]);
+    let (h, w) = (b.along(0, &sizes[0]), b.along(1, &sizes[1]));
+    let fits = [&h, &w].iter().all(|s| s.as_int().is_none_or(|s| s > 0));
+    ensure!(fits, "{name}: the window does not fit {} by {} pixels", sizes[0], sizes[1]);
+    let count = &h * &w;
     ensure!(args.cx.may_be_same(&count, &x.sizes[n - 1]), "{name}: {} columns for {count} blocks", x.sizes[n - 1]);
     let channels = rows.floor_div(&Expr::from(taps));
     one(fresh(x, x.dtype, x.sizes[..n - 2].iter().cloned().chain([channels]).chain(sizes).collect::<Vec<_>>()))
@@ -142,14 +173,24 @@ fn col2im(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
                 for tap in 0..taps {
                     let (kh, kw) = (tap / b.kernel[1] as usize, tap % b.kernel[1] as usize);
                     let from = &x[(plane * taps + tap) * rows * columns..][..rows * columns];
-                    for (r, from) in from.chunks_exact(columns).enumerate() {
-                        let Some(h) = b.place(0, r, kh, height) else { continue };
-                        for (c, &v) in from.iter().enumerate() {
-                            if let Some(w) = b.place(1, c, kw, width) {
-                                out[h * width + w] += v;
+                    let (down, along) = (b.inside(0, kh, rows, height), b.inside(1, kw, columns, width));
+                    let froms = from.chunks_exact(columns).skip(down.blocks.start);
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            for (row, from) in down.pixels(width).zip(froms) {
+                                let from = &from[along.blocks.clone()];
+                                let out = &mut out[row + along.pixel.min(width)..row + width];
+                                match along.step {
+                                    1 => fold_into(&mut out[..from.len()], from, |y, v| y + v),
+                                    step => {
+                                        let out = out.iter_mut().step_by(step);
+                                        out.zip(from).for_each(|(y, &v)| *y += v);
+                                    }
+                                }
                             }
-                        }
-                    }
+                        },
+                    );
                 }
             });
         })

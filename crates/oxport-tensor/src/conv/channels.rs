@@ -5,7 +5,7 @@
 use super::depthwise::{Shared, spread};
 use super::grouped::factors;
 use super::{Compute, Convolution, Geometry, Output};
-use crate::gemm::{Activation, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS};
+use crate::gemm::{Finish, LEAST_COLUMNS, Line, LineFn, Lines, Pixels, ZEROS};
 use crate::parallel;
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: &mut Output<'_, T>
         // channels.
         unsafe {
             let f = if here == 2 { pair } else { line };
-            shared.row(conv.after, at, [here * width, yp, to - from], rows.has_activation(), |y, step| match f {
+            shared.row(conv.after, at, [here * width, yp, to - from], rows.has_finish(), |y, step| match f {
                 Some(f) => {
                     let (pointers, reach) = rows.of_input(x, here, place, from..to);
                     rows.line(f, (&pointers[..reach], conv.x_strides[4]), from..to, width, y, step);
@@ -84,7 +84,7 @@ pub(super) struct Rows<'a, T: Compute> {
     /// The bias, in whole registers.
     start: Vec<T>,
     zeros: Vec<T>,
-    activation: Option<Activation<T>>,
+    finish: Option<Finish<T>>,
 }
 
 impl<'a, T: Compute> Rows<'a, T> {
@@ -97,13 +97,13 @@ impl<'a, T: Compute> Rows<'a, T> {
         if let Some(bias) = conv.bias {
             start[..channels].copy_from_slice(&bias[..channels]);
         }
-        let activation = if has_lines { conv.activation_only() } else { None };
-        Rows { conv, factors, start, zeros: vec![T::ZERO; lanes], activation }
+        let finish = if has_lines { conv.finish() } else { None };
+        Rows { conv, factors, start, zeros: vec![T::ZERO; lanes], finish }
     }
 
     /// Whether all that follows is done in registers.
-    pub(super) fn has_activation(&self) -> bool {
-        self.activation.is_some()
+    pub(super) fn has_finish(&self) -> bool {
+        self.finish.is_some()
     }
 
     /// Where the input has the rows that so many rows of an output are made of, from row `[image, depth, height]` on,
@@ -160,7 +160,7 @@ impl<'a, T: Compute> Rows<'a, T> {
                 factors: self.factors[channels.start * g.taps()..].as_ptr(),
                 start: self.start[channels.start..].as_ptr(),
                 zeros: self.zeros.as_ptr(),
-                activation: self.activation,
+                finish: self.finish.unwrap_or(Finish::NONE).from_column(channels.start),
                 y,
                 y_stride,
             });

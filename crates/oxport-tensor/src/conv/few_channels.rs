@@ -13,7 +13,7 @@
 use super::channels::inside;
 use super::depthwise::{Shared, spread};
 use super::{Compute, Convolution, Output, PackedWeight};
-use crate::gemm::Spaced;
+use crate::gemm::{Finish, Spaced};
 use crate::scratch::Scratch;
 
 /// Runs a convolution with one group, into an output whose channels are neighbors; false leaves it to the other
@@ -29,8 +29,10 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, weight: &PackedWeight<T
         (tap / g.kernel[2] * channels + channel) * row + tap % g.kernel[2] * g.dilation[2]
     };
     let offsets = (0..channels * g.taps()).map(offset).collect();
-    let activation = conv.activation_only();
-    let Some(spaced) = Spaced::new(weight, offsets, [width, g.stride[2]], conv.bias, activation) else { return false };
+    let (finish, windows) = (conv.finish(), [width, g.stride[2]]);
+    let Some(spaced) = Spaced::new(weight, offsets, windows, conv.bias, finish.unwrap_or(Finish::NONE)) else {
+        return false;
+    };
     let shared = Shared::new(out.data);
     spread(g.batch * depth * height, width * g.taps() * channels * g.out_channels, |i| {
         let [n, d, h] = [i / (depth * height), i / height % depth, i % height];
@@ -52,7 +54,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, weight: &PackedWeight<T
         let at = n * yn + (d * height + h) * width * yp;
         // SAFETY: rows of the output are each this task's own (checked by `convolve`), with room for its channels.
         unsafe {
-            shared.row(conv.after, at, [width, yp, g.out_channels], activation.is_some(), |y, stride| {
+            shared.row(conv.after, at, [width, yp, g.out_channels], finish.is_some(), |y, stride| {
                 spaced.multiply(copy, width, y, stride);
             });
         }

@@ -16,7 +16,7 @@
 use super::depthwise::{Shared, spread};
 use super::pixels::channels_last;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
-use crate::gemm::{Kernels, Spread, Terms};
+use crate::gemm::{Finish, Kernels, Spread, Terms};
 use crate::scratch::Scratch;
 use std::borrow::Cow;
 
@@ -119,7 +119,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let ([depth, height, width], [yn, _, yp]) = (out.sizes, out.strides);
     let ring = Ring::new::<T>(g, registers, width);
     let (bands, parts) = (height.div_ceil(BAND), width.div_ceil(ring.columns));
-    let activation = conv.activation_only();
+    let finish = conv.finish();
     let f = if are_one_group { kernels.single_terms[usize::from(lanes > kernels.half)] } else { kernels.terms };
     let shared = Shared::new(out.data);
     let task = |i: usize| {
@@ -151,14 +151,15 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             let make = |y: *mut T, y_stride: usize| {
                 let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
                 let offsets = &offsets;
-                let terms = Terms { x, offsets, pixels, factors, start, add, activation, y, y_stride, members };
+                let finish = finish.unwrap_or(Finish::NONE).from_column(c);
+                let terms = Terms { x, offsets, pixels, factors, start, add, finish, y, y_stride, members };
                 // SAFETY: a register, or number, is at every offset of every pixel (checked by `Ring::new`), a register
                 // of factors for each of them, one of `start` and `add`; the output's row has room for the channels.
                 unsafe { f(&terms) }
             };
             let at = n * yn + ((d * height + h) * width + part) * yp + c;
             // SAFETY: the channels of a row of pixels are this task's own part of the output (checked by `convolve`).
-            unsafe { shared.row(conv.after, at, [pixels, yp, members], activation.is_some(), make) }
+            unsafe { shared.row(conv.after, at, [pixels, yp, members], finish.is_some(), make) }
         }
     };
     spread(g.batch * depth * bands * parts * blocks, height / bands * ring.columns * terms * lanes, task);

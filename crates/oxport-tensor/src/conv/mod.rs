@@ -33,8 +33,7 @@ mod weight;
 mod winograd;
 
 use crate::gemm::{
-    Activation, After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm,
-    is_disjoint,
+    After, Batch, Compute, Epilogue, Finish, Lhs, Mat, MatMut, Multiply, Product, Rhs, Start, extent, gemm, is_disjoint,
 };
 pub use sliding::{RowReader, RowSource, Sliding};
 pub use tensor::{ConvOptions, PackedKernel, With, convolution};
@@ -158,10 +157,10 @@ pub struct Convolution<'a, T: Compute> {
 }
 
 impl<T: Compute> Convolution<'_, T> {
-    /// An activation that is all that follows.
-    fn activation_only(&self) -> Option<Activation<T>> {
-        let tail = self.after?.tail.filter(|tail| tail.residual.is_none())?;
-        (&tail.activation? as &dyn std::any::Any).downcast_ref().copied()
+    /// All that follows, if kernels can do it to each number of an output whose channels lie side by side.
+    fn finish(&self) -> Option<Finish<T>> {
+        let finish = self.after?.tail?.finish(self.geometry.out_channels)?;
+        (&finish as &dyn std::any::Any).downcast_ref().copied()
     }
 }
 

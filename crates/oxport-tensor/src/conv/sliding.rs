@@ -12,7 +12,7 @@ use super::depthwise::Shared;
 use super::grouped::factors;
 use super::pixels::Windows;
 use super::{Compute, Convolution, Form, Geometry, Output};
-use crate::gemm::{Activation, After, Finished, Packed, Strip, Strips, Tail, rows_share_a_set};
+use crate::gemm::{After, Finish, Finished, Packed, Strip, Strips, rows_share_a_set};
 use crate::parallel;
 use crate::scratch::Scratch;
 use std::cell::Cell;
@@ -72,7 +72,7 @@ pub struct RowSource<'a> {
     windows: Windows<'a, f32>,
     columns: &'a Packed<f32>,
     bias: Option<&'a [f32]>,
-    activation: Option<Activation<f32>>,
+    finish: Finish<f32>,
     /// What follows else, and where the output would begin.
     after: Option<(After<'a>, Shared<f32>)>,
     /// Strides of images and pixels of the output.
@@ -92,10 +92,9 @@ impl<'a> RowSource<'a> {
         if !is_pointwise || !are_neighbors || !is_large || rows_share_a_set::<f32>(conv.x_strides[4]) {
             return None;
         }
-        let tail = conv.after.map_or(Some(Tail::default()), |after| after.tail);
-        let activation = tail.filter(|tail| tail.residual.is_none()).map(|tail| tail.activation);
-        let after = match (conv.after, activation) {
-            (_, Some(_)) => None,
+        let finish = conv.finish();
+        let after = match (conv.after, finish) {
+            (None, _) | (_, Some(_)) => None,
             (Some(after), None) if after.writes => Some((after, Shared::new(out.data))),
             _ => return None,
         };
@@ -104,7 +103,7 @@ impl<'a> RowSource<'a> {
             windows: Windows::new(conv, out.sizes, g.stride == [1; 3] && g.padding == [0; 3], false),
             columns,
             bias: conv.bias,
-            activation: activation.flatten(),
+            finish: finish.unwrap_or(Finish::NONE),
             after,
             strides: [out.strides[0], out.strides[2]],
         })
@@ -124,14 +123,14 @@ impl<'a> RowSource<'a> {
         let pixels = h * width..(h + 1) * width;
         let Some((after, output)) = &self.after else {
             // SAFETY: promised by the caller.
-            return unsafe { strip.make(pixels, channels.clone(), self.bias, self.activation, (to, step)) };
+            return unsafe { strip.make(pixels, channels.clone(), self.bias, self.finish, (to, step)) };
         };
         let (cols, [yn, yp]) = (channels.len(), self.strides);
         let mut made = Scratch::take::<f32>(width * cols);
         let from = made.slice::<f32>(width * cols).as_mut_ptr();
         let at = n * yn + pixels.start * yp + channels.start;
         // SAFETY: there is room.
-        unsafe { strip.make(pixels, channels.clone(), self.bias, None, (from, cols)) }
+        unsafe { strip.make(pixels, channels.clone(), self.bias, Finish::NONE, (from, cols)) }
         (after.f)(Finished {
             start: output.start(),
             at,
@@ -163,7 +162,7 @@ pub(super) fn run(conv: &Convolution<'_, f32>, source: &RowSource<'_>, out: &mut
     let factors = factors(conv);
     let rows = Rows::new(conv, &factors, true);
     // Passes over memory are given whole rows.
-    let has_passes = source.after.is_some() || conv.after.is_some() && !rows.has_activation();
+    let has_passes = source.after.is_some() || conv.after.is_some() && !rows.has_finish();
     let block = if has_passes { g.out_channels } else { REGISTERS * f32::kernels().lanes };
     let blocks = g.out_channels.div_ceil(block);
     let parts = parts(g, height, g.batch * blocks);
@@ -191,7 +190,7 @@ pub(super) fn run(conv: &Convolution<'_, f32>, source: &RowSource<'_>, out: &mut
             // SAFETY: parts of rows of the output are each this task's own (checked by `convolve`), with room for these
             // channels; rows of the ring have those of all columns.
             unsafe {
-                shared.row(conv.after, at, [here * width, yp, channels.len()], rows.has_activation(), |y, step| {
+                shared.row(conv.after, at, [here * width, yp, channels.len()], rows.has_finish(), |y, step| {
                     rows.line(f, (&window[..reach(here)], channels.len()), channels.clone(), width, y, step);
                 });
             }

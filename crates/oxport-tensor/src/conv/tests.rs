@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gemm::tests::each;
-use crate::gemm::{Activation, Residual, Tail};
+use crate::gemm::{Activation, Channels, Finished, Residual, ScaleShift, Tail};
 use crate::scratch::Scratch;
 use half::f16;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -320,7 +320,7 @@ fn rows_of_pixels_are_handed_on() {
             y
         };
         let y = run(None);
-        let write = |f: &dyn Fn(f32) -> f32, part: crate::gemm::Finished| {
+        let write = |f: &dyn Fn(f32) -> f32, part: Finished| {
             Scratch::take::<f32>(part.rows * part.cols).slice::<f32>(part.rows * part.cols).fill(f32::NAN);
             let (from, apart) =
                 part.made.map_or((part.start.cast::<f32>(), part.stride), |(p, apart)| (p.cast(), apart));
@@ -339,17 +339,30 @@ fn rows_of_pixels_are_handed_on() {
         for writes in [false, true] {
             assert!(negated == run(Some(After { f: &negate, writes, tail: None })), "{text} {writes}");
         }
-        let clamp = |part: crate::gemm::Finished| {
+        let clamp = |part: Finished| {
             if !part.has_tail {
                 write(&|y| y.clamp(-20.0, 35.0), part);
             }
         };
         let clamped: Vec<f32> = y.iter().map(|y| y.clamp(-20.0, 35.0)).collect();
-        let tail = Tail { residual: None, activation: Some(Activation::Clamp([-20.0, 35.0])) };
+        let tail = Tail { activation: Some(Activation::Clamp([-20.0, 35.0])), ..Tail::default() };
         assert!(clamped == run(Some(After { f: &clamp, writes: true, tail: Some(tail) })), "{text}");
+        let (count, [scale, shift]) = (g.out_channels, [3, 4].map(|seed| numbers(g.out_channels, seed)));
+        let columns = ScaleShift { scale: scale.as_ptr(), shift: shift.as_ptr() };
+        let normalize = |y: f32, channel: usize| (y * scale[channel] + shift[channel]).clamp(-20.0, 35.0);
+        let normalized: Vec<f32> = y.iter().enumerate().map(|(i, &y)| normalize(y, i % count)).collect();
+        let normal = |part: Finished| {
+            // Every run has the same channels.
+            for i in 0..if part.has_tail { 0 } else { part.cols } {
+                let made = part.made.map(|(p, apart)| (p.wrapping_add(i * size_of::<f32>()), apart));
+                write(&|y| normalize(y, (part.at + i) % count), Finished { at: part.at + i, cols: 1, made, ..part });
+            }
+        };
+        let tail = Tail { channels: Some(Channels { columns, count, output: 0 }), ..tail };
+        assert!(normalized == run(Some(After { f: &normal, writes: true, tail: Some(tail) })), "{text}");
         let residual = Residual { first: y.as_ptr(), len: y.len(), output: 0 };
         let tail = Tail { residual: Some(residual), ..tail };
-        let untailed = |part: crate::gemm::Finished| assert!(!part.has_tail);
+        let untailed = |part: Finished| assert!(!part.has_tail);
         run(Some(After { f: &untailed, writes: true, tail: Some(tail) }));
     }
 }
@@ -444,16 +457,17 @@ fn winograd_is_near_the_sum() {
         let negated: Vec<f32> = y.iter().map(|y| -y).collect();
         assert!(negated == run(3, Some(After { f: &negate, writes: false, tail: None })), "{text}");
         let has_tail = AtomicBool::new(true);
-        let clamp = |part: crate::gemm::Finished| has_tail.store(has_tail.load(Relaxed) && part.has_tail, Relaxed);
+        let clamp = |part: Finished| has_tail.store(has_tail.load(Relaxed) && part.has_tail, Relaxed);
         let more = numbers(count, 9);
         let mut residual = Residual { first: more.as_ptr(), len: count, output: 0 };
-        let tail = Some(Tail { residual: Some(residual), activation: Some(Activation::Clamp([-1.5, 2.0])) });
+        let tail =
+            Tail { residual: Some(residual), activation: Some(Activation::Clamp([-1.5, 2.0])), ..Tail::default() };
         let clamped: Vec<f32> = y.iter().zip(&more).map(|(y, more)| (y + more).clamp(-1.5, 2.0)).collect();
-        assert!(clamped == run(3, Some(After { f: &clamp, writes: true, tail })), "{text}");
+        assert!(clamped == run(3, Some(After { f: &clamp, writes: true, tail: Some(tail) })), "{text}");
         assert!(has_tail.load(Relaxed), "{text}");
         // One that is too short is not read.
         residual.len -= 1;
-        let tail = Some(Tail { residual: Some(residual), activation: None });
+        let tail = Some(Tail { residual: Some(residual), ..Tail::default() });
         assert!(y == run(3, Some(After { f: &clamp, writes: false, tail })), "{text}");
         assert!(!has_tail.into_inner(), "{text}");
     }

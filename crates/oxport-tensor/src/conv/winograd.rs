@@ -133,7 +133,9 @@ impl Winograd {
         let tiles = g.batch * tall * wide;
         let zeros = vec![0.0; g.in_channels.max(g.out_channels)];
         let (start, len) = (out.data.as_ptr(), out.data.len());
-        let is_own = |tail: &Tail| tail.residual.is_none_or(|residual| residual.first_of(start, len).is_some());
+        let is_own = |tail: &Tail| {
+            tail.channels.is_none() && tail.residual.is_none_or(|residual| residual.first_of(start, len).is_some())
+        };
         let tail = conv.after.and_then(|after| after.tail).filter(is_own);
         let shared = Shared::new(out.data);
         let (sizes, strides) = (out.sizes, out.strides);
@@ -256,7 +258,7 @@ impl Run<'_> {
     fn outputs(&self, frame: usize, tiles: Range<usize>, products: &[f32], step: usize) {
         let (conv, o) = (self.conv, self.conv.geometry.out_channels);
         let ([_, height, width], [sn, _, sp]) = (self.sizes, self.strides);
-        let Tail { residual, activation } = self.tail.unwrap_or_default();
+        let Tail { residual, activation, .. } = self.tail.unwrap_or_default();
         let start = &conv.bias.unwrap_or(self.zeros)[..o];
         assert!(products.len() >= (POINTS - 1) * step + tiles.len() * o, "law: tiles have their products");
         // What lies outside is written to a place of its own.

@@ -20,6 +20,39 @@ pub(crate) struct Gate<T> {
     pub(crate) scale: T,
 }
 
+/// A factor and a shift for each column, from the first one on: what a batch norm does to channels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScaleShift<T> {
+    pub(crate) scale: *const T,
+    pub(crate) shift: *const T,
+}
+// SAFETY: it is read only while both are borrowed by the call that they are operands of.
+unsafe impl<T: Sync> Send for ScaleShift<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ScaleShift<T> {}
+
+/// What becomes of sums before they are written: `activation(sum·scale + shift)`, and if a residual is added to them,
+/// before the activation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finish<T> {
+    pub(crate) columns: Option<ScaleShift<T>>,
+    pub(crate) activation: Option<Activation<T>>,
+}
+
+impl<T> Finish<T> {
+    /// Nothing.
+    pub(crate) const NONE: Self = Finish { columns: None, activation: None };
+
+    /// That of the columns from this one on.
+    #[inline]
+    pub(crate) fn from_column(mut self, column: usize) -> Self {
+        if let Some(ScaleShift { scale, shift }) = &mut self.columns {
+            (*scale, *shift) = (scale.wrapping_add(column), shift.wrapping_add(column));
+        }
+        self
+    }
+}
+
 /// What an activation does to a register. One that is known where it is inlined costs no choice per register.
 pub(super) trait Activate<L: Lane>: Copy {
     /// # Safety
@@ -88,7 +121,28 @@ impl<L: Lane> Activate<L> for GatedBy<L> {
     }
 }
 
-/// Applies it to all of these registers. Their number is known where this is inlined, so that they stay registers.
+/// Finishes registers that all hold the same columns, of which there are some `members`. The number of registers is known
+/// where this is inlined, so that they stay registers.
+///
+/// # Safety
+/// The CPU has the lane's feature; there are a factor and a shift for each column.
+#[inline(always)]
+pub(super) unsafe fn finish<L: Lane>(numbers: &mut [L], finish: Finish<L::T>, members: usize) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if let Some(ScaleShift { scale, shift }) = finish.columns {
+            let is_whole = members == L::N;
+            let scale = if is_whole { L::load(scale) } else { L::load_part(scale, members) };
+            let shift = if is_whole { L::load(shift) } else { L::load_part(shift, members) };
+            for x in numbers.iter_mut() {
+                *x = x.mul(scale).add(shift);
+            }
+        }
+        activate(numbers, finish.activation);
+    }
+}
+
+/// Applies it to all of these registers, as [`finish`] does.
 #[inline(always)]
 pub(super) unsafe fn activate<L: Lane>(numbers: &mut [L], activation: Option<Activation<L::T>>) {
     // SAFETY: the CPU feature is the caller's promise.

@@ -1,6 +1,6 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
-use super::activation::Activation;
+use super::activation::Finish;
 use super::grid::{Grid, TASK_PANELS};
 use super::kernel::Kernels;
 use super::pack::{Cols, PanelsRef, Rows, Side, Source, pack_panel, slices};
@@ -145,7 +145,7 @@ unsafe impl<T: Send> Send for CView<T> {}
 unsafe impl<T: Send> Sync for CView<T> {}
 
 /// What is done to tiles as they are written: see [`Tail`](super::view::Tail).
-type TailOf<A> = (*const A, Option<Activation<A>>);
+type TailOf<A> = (*const A, Finish<A>);
 
 impl<T: Multiply> One<'_, T> {
     /// Turns the product around (`Cᵀ = Bᵀ·Aᵀ`) where C is contiguous along its rows only, or has a single column.
@@ -346,11 +346,11 @@ impl<T: Multiply> One<'_, T> {
                             Some(row) => (row.get::<T::Acc>(c_cols.len())[cols.start(j) - c_cols.start..].as_ptr(), 0),
                             None => (std::ptr::null(), 0),
                         };
-                        let (residual, activation) = match tail.filter(|_| is_last) {
-                            Some((residual, activation)) => (c.residual(residual, p), activation),
-                            None => (std::ptr::null(), None),
+                        let (residual, finish) = match tail.filter(|_| is_last) {
+                            Some((residual, finish)) => (c.residual(residual, p), finish.from_column(cols.start(j))),
+                            None => (std::ptr::null(), Finish::NONE),
                         };
-                        let at = TileOut { activation, ..TileOut::new(p, stride, width) };
+                        let at = TileOut { finish, ..TileOut::new(p, stride, width) };
                         let out = TileOut { is_far, alpha: self.alpha, add, add_stride, residual, ..at };
                         let (slice, rest) = ((s, k0, kc), block.end - panels.end);
                         let total = if in_place.is_some() { 0 } else { block.len() };
@@ -384,7 +384,11 @@ impl<T: Multiply> One<'_, T> {
             Some(residual) => residual.first_of(self.c.data, self.c.len)?,
             None => std::ptr::null(),
         };
-        let tail: TailOf<f32> = (first, tail.activation);
+        let columns = match tail.channels {
+            Some(channels) => Some(channels.of(self.c.data, self.at, self.c.rows, self.n)?),
+            None => None,
+        };
+        let tail: TailOf<f32> = (first, Finish { columns, activation: tail.activation });
         (&tail as &dyn std::any::Any).downcast_ref().copied()
     }
 

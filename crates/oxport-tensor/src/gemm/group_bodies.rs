@@ -3,11 +3,11 @@
 //!
 //! Invariants: those of [`super::kernel`].
 
-use super::activation::{Activation, activate};
+use super::activation::{Finish, finish};
 use super::lane::Lane;
 
 /// Pixels of an output that are summed for a register of its channels: `add + (start + Σ factors[t]·x[offsets[t]])`,
-/// term after term, and its activation. Such an `x` is a register, or one number for all channels.
+/// term after term, and how it is finished. Such an `x` is a register, or one number for all channels.
 pub(crate) struct Terms<'a, T> {
     /// Where the terms of the first pixel are; those of the next one are a register behind.
     pub x: *const T,
@@ -20,7 +20,7 @@ pub(crate) struct Terms<'a, T> {
     pub start: *const T,
     /// A register that is added to sums, or nothing (null).
     pub add: *const T,
-    pub activation: Option<Activation<T>>,
+    pub finish: Finish<T>,
     /// The first pixel of the output, from one to the next, and the channels of the register.
     pub y: *mut T,
     pub y_stride: usize,
@@ -77,7 +77,7 @@ unsafe fn terms_group<L: Lane, const ONE: bool, const P: usize>(terms: &Terms<'_
                 *acc = add.add(*acc);
             }
         }
-        activate(&mut acc, terms.activation);
+        finish(&mut acc, terms.finish, terms.members);
         for (i, acc) in acc.into_iter().enumerate() {
             let y = terms.y.add((p + i) * terms.y_stride);
             if terms.members == L::N { acc.store(y) } else { acc.store_part(y, terms.members) }

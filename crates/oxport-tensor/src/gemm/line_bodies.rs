@@ -4,7 +4,7 @@
 //! Invariants: those of [`super::kernel`], and of the general kernel: an output is its start and then its taps in
 //! order, those of zeros too.
 
-use super::activation::{Activation, activate};
+use super::activation::{Finish, finish};
 use super::lane::Lane;
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(crate) struct Line<'a, T> {
     pub start: *const T,
     /// A register of zeros.
     pub zeros: *const T,
-    pub activation: Option<Activation<T>>,
+    pub finish: Finish<T>,
     /// The first column of the output, and from one to the next. Rows follow each other.
     pub y: *mut T,
     pub y_stride: usize,
@@ -95,7 +95,8 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const R: usize, co
             line_taps::<L, K, S, R, PART, P, true, true>(line, group, S..K, &mut acc);
             line_taps::<L, K, S, R, PART, P, false, true>(line, group, K..K + S, &mut acc);
         }
-        activate(acc.as_flattened_mut(), line.activation);
+        let members = if PART { members } else { L::N };
+        finish(acc.as_flattened_mut(), line.finish.from_column(block * L::N), members);
         for (r, acc) in acc.into_iter().enumerate() {
             for (i, y) in acc.into_iter().enumerate() {
                 let to = line.y.add((r * line.columns + p + i) * line.y_stride + block * L::N);

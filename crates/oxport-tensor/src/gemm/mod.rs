@@ -50,7 +50,7 @@ mod view;
 mod winograd_bodies;
 mod with_half;
 
-pub(crate) use activation::{Activation, Gate};
+pub(crate) use activation::{Activation, Finish, Gate, ScaleShift};
 pub use block::gemm;
 pub(crate) use block::rows_share_a_set;
 pub use element::{Compute, Multiply};
@@ -67,7 +67,7 @@ pub(crate) use spaced::Spaced;
 pub(crate) use strip::{Strip, Strips};
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
-pub(crate) use view::{Finished, Residual, Tail};
+pub(crate) use view::{Channels, Finished, Residual, Tail};
 pub(crate) use view::{extent, is_disjoint};
 pub(crate) use winograd_bodies::Factors;
 

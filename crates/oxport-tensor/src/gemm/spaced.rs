@@ -6,7 +6,7 @@
 //!
 //! Law: the product of the matrix that the rows make up, to the bit.
 
-use super::activation::Activation;
+use super::activation::Finish;
 use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Cols, Side};
@@ -33,7 +33,7 @@ pub(crate) struct Spaced<'a, T: Compute> {
     step: usize,
     /// What is added to each sum, in whole registers.
     start: Option<Vec<T>>,
-    activation: Option<Activation<T>>,
+    finish: Finish<T>,
 }
 
 impl<'a, T: Compute> Spaced<'a, T> {
@@ -46,7 +46,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
         offsets: Vec<usize>,
         [rows, step]: [usize; 2],
         start: Option<&[T]>,
-        activation: Option<Activation<T>>,
+        finish: Finish<T>,
     ) -> Option<Self> {
         let kernels = T::kernels();
         assert!(b.side == Side::Right && b.k == offsets.len(), "law: a weight has a row for each offset");
@@ -59,7 +59,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
             whole.resize(Cols::new(b.major, kernels).padded(), T::ZERO);
             whole
         });
-        Some(Spaced { kernels, spaced, b, offsets, step, start, activation })
+        Some(Spaced { kernels, spaced, b, offsets, step, start, finish })
     }
 
     /// The product of `rows` rows, the first of which begins at the start of `x`, no fewer than were promised.
@@ -68,7 +68,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
     /// If a row does not lie in `x`.
     ///
     /// # Safety
-    /// At `c`, and every `stride` numbers on for all rows, is room for the columns.
+    /// At `c`, and every `stride` numbers on for all rows, is room for the columns. They may be finished so.
     pub(crate) unsafe fn multiply(&self, x: &[T], rows: usize, c: *mut T, stride: usize) {
         let (cols, k) = (Cols::new(self.b.major, self.kernels), self.offsets.len());
         let furthest = self.offsets.iter().max().map_or(0, |offset| offset + rows.saturating_sub(1) * self.step);
@@ -83,7 +83,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
                 let to = c.wrapping_add(i * stride + from);
                 let add = self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr());
                 let tile = TileOut::new(to, stride, cols.len(j));
-                let out = TileOut { add, activation: self.activation, ..tile };
+                let out = TileOut { add, finish: self.finish.from_column(from), ..tile };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.
                 unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), &out) }

@@ -3,7 +3,7 @@
 //! Law: the same bits as those of all rows.
 
 use super::Compute;
-use super::activation::Activation;
+use super::activation::Finish;
 use super::pack::{Cols, Packed, PanelsRef, Rows, slices};
 use super::runs::{Block, Left, Runs, TilesOf};
 use super::tile::TileOut;
@@ -38,8 +38,8 @@ pub(crate) struct Strip<'a, T: Compute> {
 }
 
 impl<T: Compute> Strip<'_, T> {
-    /// Writes `activation(start + product)` of these rows and columns, the first of which begins a register: a row
-    /// every `step` numbers from `to` on.
+    /// Writes the sums `start + product` of these rows and columns, the first of which begins a register, as they are
+    /// finished (from the first column of all on): a row every `step` numbers from `to` on.
     ///
     /// # Panics
     /// If runs do not lie in their data, or there is no start for each column.
@@ -51,7 +51,7 @@ impl<T: Compute> Strip<'_, T> {
         rows: Range<usize>,
         columns: Range<usize>,
         start: Option<&[T]>,
-        activation: Option<Activation<T>>,
+        finish: Finish<T>,
         (to, step): (*mut T, usize),
     ) {
         let (kernels, &Strips { cols, k, panels, .. }) = (T::kernels(), self.product);
@@ -70,7 +70,7 @@ impl<T: Compute> Strip<'_, T> {
                 let (slice, behind) = ((0, 0, k), b.as_ptr_range().end);
                 let tiles = TilesOf { rows, panels, slice, b, step: width, behind, rest: 0, total: 0 };
                 // SAFETY: there is room for the tiles (the caller's promise), and a start for each of their columns.
-                unsafe { self.left.multiply(kernels, tiles, TileOut { add, activation, ..tile }) }
+                unsafe { self.left.multiply(kernels, tiles, TileOut { add, finish: finish.from_column(from), ..tile }) }
             }
             from = end;
         }

@@ -1,12 +1,12 @@
 //! Tiles: where one of a product goes, and how it is written.
 
 use super::Compute;
-use super::activation::{Activate, Activation, Clamped, GatedBy, Kept, Scaled, activate};
+use super::activation::{Activate, Activation, Clamped, Finish, GatedBy, Kept, ScaleShift, Scaled, activate};
 use super::lane::Lane;
 use std::hint;
 use std::mem::MaybeUninit;
 
-/// Where a tile of a product goes: `c = activation(add + alpha·ab + residual)`.
+/// Where a tile of a product goes: `c = activation((add + alpha·ab)·scale + shift + residual)`.
 #[derive(Clone, Copy)]
 pub(super) struct TileOut<T> {
     /// The tile, and its stride of rows.
@@ -20,10 +20,10 @@ pub(super) struct TileOut<T> {
     /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
     pub(super) add: *const T,
     pub(super) add_stride: usize,
-    /// What is added to the sums, which lies as the tile does, or nothing (null).
+    /// What becomes of the sums.
+    pub(super) finish: Finish<T>,
+    /// What is added to them before the activation, which lies as the tile does, or nothing (null).
     pub(super) residual: *const T,
-    /// What becomes of them then.
-    pub(super) activation: Option<Activation<T>>,
     /// What is asked for at the steps of k.
     pub(super) ahead: Ahead<T>,
 }
@@ -76,8 +76,8 @@ impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
     pub(super) fn new(c: *mut T, stride: usize, cols: usize) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
-        let (is_far, alpha, activation, ahead) = (false, T::ONE, None, Ahead::none(c.cast_const()));
-        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, residual, activation, ahead }
+        let (is_far, alpha, finish, ahead) = (false, T::ONE, Finish::NONE, Ahead::none(c.cast_const()));
+        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, finish, residual, ahead }
     }
 
     /// Goes to the tile below this one, of so many rows each, which are `tiles` of those that ask for what comes next.
@@ -120,10 +120,12 @@ pub(super) unsafe fn prefetch_tile<L: Lane, const MR: usize>(out: &TileOut<L::T>
 pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
     let is_whole = out.cols == NV * L::N;
     let is_scaled = out.alpha != L::T::ONE;
-    let is_alone = out.add.is_null() && out.residual.is_null();
-    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one.
+    let Finish { columns, activation } = out.finish;
+    let is_alone = out.add.is_null() && out.residual.is_null() && columns.is_none();
+    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one, and a factor and a
+    // shift for each column where there are any.
     unsafe {
-        match out.activation {
+        match activation {
             _ if !is_whole => store_memory(acc, out),
             None if is_scaled && is_alone => store_registers(acc, out, Scaled(L::splat(out.alpha))),
             _ if is_scaled => store_memory(acc, out),
@@ -143,7 +145,7 @@ unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
     out: &TileOut<L::T>,
     activate: impl Activate<L>,
 ) {
-    let TileOut { c, stride, add, add_stride, residual, .. } = *out;
+    let TileOut { c, stride, add, add_stride, residual, finish: Finish { columns, .. }, .. } = *out;
     // SAFETY: as for `store_tile`.
     unsafe {
         // Written out, so that sums stay in registers.
@@ -154,6 +156,12 @@ unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
                     if !add.is_null() {
                         for (v, r) in row.iter_mut().enumerate() {
                             *r = L::load(add.wrapping_add($i * add_stride + v * L::N)).add(*r);
+                        }
+                    }
+                    if let Some(ScaleShift { scale, shift }) = columns {
+                        for (v, r) in row.iter_mut().enumerate() {
+                            let (scale, shift) = (scale.wrapping_add(v * L::N), shift.wrapping_add(v * L::N));
+                            *r = r.mul(L::load(scale)).add(L::load(shift));
                         }
                     }
                     if !residual.is_null() {
@@ -174,7 +182,7 @@ unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
 /// Writes a tile of any columns, in a loop over a copy of its registers in memory.
 #[inline(always)]
 unsafe fn store_memory<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]; MR], out: &TileOut<L::T>) {
-    let TileOut { c, stride, cols, alpha, add, add_stride, residual, activation, .. } = *out;
+    let TileOut { c, stride, cols, alpha, add, add_stride, residual, finish, .. } = *out;
     let mut copy = [[MaybeUninit::<L>::uninit(); NV]; MR];
     for (to, r) in copy.as_flattened_mut().iter_mut().zip(acc.as_flattened()) {
         to.write(*r);
@@ -198,10 +206,13 @@ unsafe fn store_memory<L: Lane, const MR: usize, const NV: usize>(acc: &[[L; NV]
                 if !add.is_null() {
                     r = read!(add.wrapping_add(i * add_stride + at)).add(r);
                 }
+                if let Some(ScaleShift { scale, shift }) = finish.columns {
+                    r = r.mul(read!(scale.wrapping_add(at))).add(read!(shift.wrapping_add(at)));
+                }
                 if !residual.is_null() {
                     r = r.add(read!(residual.wrapping_add(i * stride + at)));
                 }
-                activate(std::slice::from_mut(&mut r), activation);
+                activate(std::slice::from_mut(&mut r), finish.activation);
                 let to = c.wrapping_add(i * stride + at);
                 if n == L::N { r.store(to) } else { r.store_part(to, n) }
             }

@@ -1,6 +1,6 @@
 //! Operands of a product: strided matrices over slices, packed operands, and the epilogue of finished elements.
 
-use super::activation::Activation;
+use super::activation::{Activation, Finish, ScaleShift};
 use super::{Compute, Multiply, PackColumns, Packed, Runs};
 use smallvec::SmallVec;
 
@@ -89,10 +89,43 @@ pub struct After<'a> {
 /// What kernels of float32 do with a sum before they write it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tail {
+    /// It is multiplied by a number of its channel, and another one is added.
+    pub(crate) channels: Option<Channels>,
     /// A number is added to each.
     pub(crate) residual: Option<Residual>,
     /// What becomes of the sum then.
     pub(crate) activation: Option<Activation<f32>>,
+}
+
+impl Tail {
+    /// All of it, if it is done to each number by itself in an output of so many channels that lie side by side.
+    pub(crate) fn finish(&self, channels: usize) -> Option<Finish<f32>> {
+        let is_own = self.residual.is_none() && self.channels.is_none_or(|own| own.count == channels);
+        let columns = self.channels.map(|channels| channels.columns);
+        is_own.then_some(Finish { columns, activation: self.activation })
+    }
+}
+
+/// What is done to each of `count` channels of an output, which lie side by side; whatever else has a place in the
+/// output begins with channel 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Channels {
+    pub(crate) columns: ScaleShift<f32>,
+    pub(crate) count: usize,
+    /// Where the output begins.
+    pub(crate) output: usize,
+}
+
+impl Channels {
+    /// For the columns of these outputs, of which a row begins at element `at`, and every `stride` elements on; `None` if
+    /// they are not channels side by side.
+    pub(super) fn of<T>(&self, start: *const T, at: usize, stride: usize, columns: usize) -> Option<ScaleShift<f32>> {
+        let first = at % self.count;
+        let are_channels = stride.is_multiple_of(self.count) && first + columns <= self.count;
+        let ScaleShift { scale, shift } = self.columns;
+        let own = ScaleShift { scale: scale.wrapping_add(first), shift: shift.wrapping_add(first) };
+        (start.addr() == self.output && are_channels).then_some(own)
+    }
 }
 
 /// A tensor that is added to an output; its elements lie as those of the output do.

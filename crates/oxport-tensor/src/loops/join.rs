@@ -13,7 +13,7 @@
 //! that does anything with an absent value but run one loop is refused, before anything is written that anybody sees.
 
 use super::walk::{Access, Operand, Part, RowFn, Walk};
-use crate::gemm::{Activation, After, Finished, Residual, Tail};
+use crate::gemm::{Activation, After, Channels, Finished, Residual, ScaleShift, Tail};
 use crate::scratch::Scratch;
 use crate::{DType, Error, Layout, Result, SharedLayout, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
@@ -110,6 +110,8 @@ type Kernels<'a> = [(&'a Tensor, &'a dyn Fn(&mut [TensorMut]) -> bool)];
 /// A function of float32 numbers that kernels of products compute as well.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
+    /// Of a number, a factor and a shift.
+    ScaleShift,
     Sum,
     Activation(Activation<f32>),
 }
@@ -421,32 +423,55 @@ fn behind(
     }
 }
 
-/// The calls behind a product whose output begins at `output`, if the product's kernel can compute them: a sum with a
-/// tensor of the product's layout, an activation, or one of such a sum.
+/// The calls behind a product whose output begins at `output`, if the product's kernel can compute them: a factor and a
+/// shift for each channel, then a sum with a tensor of the product's layout, then an activation, or some of these.
 fn tail(value: &Tensor, output: usize, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
-    let is = |x: &Tensor, of: &Tensor| x.storage().same_storage(of.storage()) && x.layout() == of.layout();
-    let residual = |link: &Link<'_>| {
-        let ([a, b], Some(Known::Sum), None) = (link.inputs, link.known, link.outer) else { return None };
-        let other = if is(a, value) { b } else { a };
-        let is_sum = (is(a, value) || is(b, value)) && !other.is_absent() && other.strides() == value.strides();
-        let is_alike = other.sizes() == value.sizes() && other.dtype() == DType::F32;
-        let (low, high) = other.layout().extent().ok()??;
-        let is_first = low == other.layout().offset;
-        let len = high - low + 1;
-        (is_sum && is_alike && is_first).then(|| Residual { first: other.start(), len, output })
-    };
+    let mut links: SmallVec<[&Link<'_>; 8]> = std::iter::successors(Some(link), |link| link.outer).collect();
+    links.reverse();
     if value.dtype() != DType::F32 {
         return None;
     }
-    let ([x], Some(Known::Activation(activation))) = (link.inputs, link.known) else {
-        return residual(link).map(|sum| Tail { residual: Some(sum), activation: None });
+    let (mut x, mut tail) = (value, Tail::default());
+    for (link, (result, _)) in links.into_iter().zip(kernels) {
+        let is_x = |of: &Tensor| of.storage().same_storage(x.storage()) && of.layout() == x.layout();
+        match (link.known?, link.inputs) {
+            (Known::ScaleShift, [of, scale, shift]) if is_x(of) && x.storage().same_storage(value.storage()) => {
+                tail.channels = Some(channels(value, output, [scale, shift])?);
+            }
+            (Known::Sum, [a, b]) if tail.residual.is_none() && tail.activation.is_none() => {
+                let other = [b, a].into_iter().zip([a, b]).find_map(|(other, of)| is_x(of).then_some(other))?;
+                tail.residual = Some(residual(value, output, other)?);
+            }
+            (Known::Activation(activation), [of]) if tail.activation.is_none() && is_x(of) => {
+                tail.activation = Some(activation);
+            }
+            _ => return None,
+        }
+        x = result;
+    }
+    Some(tail)
+}
+
+/// What is added to a product: a tensor of its layout.
+fn residual(value: &Tensor, output: usize, other: &Tensor) -> Option<Residual> {
+    let is_alike = other.strides() == value.strides() && other.sizes() == value.sizes();
+    let (low, high) = other.layout().extent().ok()??;
+    let is_there = !other.is_absent() && other.dtype() == DType::F32 && low == other.layout().offset;
+    (is_alike && is_there).then(|| Residual { first: other.start(), len: high - low + 1, output })
+}
+
+/// A factor and a shift for each channel, whose numbers lie side by side, and are all those of a pixel.
+fn channels(value: &Tensor, output: usize, factors: [&Tensor; 2]) -> Option<Channels> {
+    let (&count, &side) = (value.sizes().get(1)?, value.strides().get(1)?);
+    let is_of_pixels = |d: usize| value.sizes()[d] == 1 || value.strides()[d] % count == 0;
+    let is_last = count > 1 && side == 1 && (0..value.rank()).all(|d| d == 1 || is_of_pixels(d));
+    let is_one_each = |x: &Tensor| {
+        let is_side_by_side = x.rank() == value.rank() && x.sizes()[1] == count && x.strides()[1] == 1;
+        is_side_by_side && x.numel() as i64 == count && !x.is_absent() && x.dtype() == DType::F32
     };
-    let sum = match link.outer {
-        None if is(x, value) => None,
-        Some(outer) if is(x, kernels[0].0) => Some(residual(outer)?),
-        _ => return None,
-    };
-    Some(Tail { residual: sum, activation: Some(activation) })
+    let [scale, shift] = factors.map(|x| x.start());
+    let is_known = is_last && factors.into_iter().all(is_one_each);
+    is_known.then(|| Channels { columns: ScaleShift { scale, shift }, count: count as usize, output })
 }
 
 #[cfg(test)]

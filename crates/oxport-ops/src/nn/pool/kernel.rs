@@ -283,24 +283,31 @@ fn max_indexed<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: &mut [T]
 }
 
 /// The maxima of a plane: first down the rows of a window, which is vector work, then along them. Where zeros of two
-/// signs may be equal, the first one of the window counts, so such windows are gone through in order.
+/// signs may be equal, the first one of the window counts, so such windows are gone through in order: a window of one
+/// row always is.
 #[inline(always)]
 fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], out: &mut [T]) {
     let width = axes[2].input;
-    let mut column = vec![T::LEAST; width];
+    let row = |d: usize, h: usize| &x[(d * axes[1].input + h) * width..][..width];
+    let mut column = Vec::new();
     let mut outs = out.chunks_exact_mut(axes[2].windows.len());
     for &d in &axes[0].windows {
         for &h in &axes[1].windows {
-            column.fill(T::LEAST);
+            let Some(out) = outs.next() else { return };
+            if (d.0 + 1, h.0 + 1) == (d.1, h.1) {
+                runs.iter().for_each(|run| run.maxima(row(d.0, h.0), axes[2].step, out));
+                continue;
+            }
+            column.clear();
+            column.resize(width, T::LEAST);
             let mut negative_zeros = false;
             for d in (d.0..d.1).step_by(axes[0].step) {
                 for h in (h.0..h.1).step_by(axes[1].step) {
-                    let row = &x[(d * axes[1].input + h) * width..][..width];
+                    let row = row(d, h);
                     fold_into(&mut column, row, raised);
                     negative_zeros |= row.iter().fold(false, |any, x| any | x.is_negative_zero());
                 }
             }
-            let Some(out) = outs.next() else { return };
             if negative_zeros {
                 for (out, &w) in out.iter_mut().zip(&axes[2].windows) {
                     *out = T::LEAST;
@@ -308,12 +315,7 @@ fn max_plane<T: Pooled>(x: &[T], axes: &[Axis; 3], runs: &[Run], out: &mut [T]) 
                 }
                 continue;
             }
-            out.fill(T::LEAST);
-            for run in runs {
-                for tap in (run.start..run.start + run.length).step_by(axes[2].step) {
-                    fold_every(&column[tap..], run.stride, &mut out[run.first..][..run.count], raised);
-                }
-            }
+            runs.iter().for_each(|run| run.maxima(&column, axes[2].step, out));
         }
     }
 }
@@ -348,6 +350,43 @@ impl Run {
             runs.push(Run { first: i, count: 1, start, stride: 1, length, size });
         }
         runs
+    }
+
+    /// The maxima of these windows of a row, into their places in a row of all outputs.
+    #[inline(always)]
+    fn maxima<T: Pooled>(&self, row: &[T], step: usize, out: &mut [T]) {
+        let out = &mut out[self.first..][..self.count];
+        match (self.length, step) {
+            (2, 1) if self.stride <= 2 => self.maxima_of::<T, 2>(row, out),
+            (3, 1) if self.stride <= 2 => self.maxima_of::<T, 3>(row, out),
+            _ => {
+                out.fill(T::LEAST);
+                for tap in (self.start..self.start + self.length).step_by(step) {
+                    fold_every(&row[tap..], self.stride, out, raised);
+                }
+            }
+        }
+    }
+
+    /// The maxima of windows of two or three neighbors, one or two apart, in one pass.
+    #[inline(always)]
+    fn maxima_of<T: Pooled, const TAPS: usize>(&self, row: &[T], out: &mut [T]) {
+        let x = &row[self.start..];
+        if self.stride == 1 {
+            let (a, b, c) = (&x[..out.len()], &x[1..][..out.len()], &x[TAPS - 1..][..out.len()]);
+            for i in 0..out.len() {
+                out[i] = raised(raised(a[i], b[i]), c[i]);
+            }
+            return;
+        }
+        let Some((last, out)) = out.split_last_mut() else { return };
+        let (pairs, next) = (&x.as_chunks::<2>().0[..out.len()], &x[TAPS - 1..].as_chunks::<2>().0[..out.len()]);
+        for i in 0..out.len() {
+            let two = raised(pairs[i][0], pairs[i][1]);
+            out[i] = if TAPS == 2 { two } else { raised(two, next[i][0]) };
+        }
+        let x = &x[2 * out.len()..][..TAPS];
+        *last = raised(raised(x[0], x[1]), x[TAPS - 1]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{channels_last, geometry, numbers};
 use crate::conv::{Convolution, convolve};
-use crate::gemm::{Activation, After, Finished, Gate, Residual, Tail};
+use crate::gemm::{Activation, After, Channels, Finished, Gate, Residual, ScaleShift, Tail};
 
 /// Kernels of products do what follows themselves, in tiles of all widths: whole registers, halves, and parts of them.
 #[test]
@@ -17,7 +17,11 @@ fn tiles_have_tails() {
         let run = |tail: Option<Tail>| {
             let mut y = vec![f32::NAN; count];
             let output = y.as_ptr().addr();
-            let own = |tail: Tail| Tail { residual: tail.residual.map(|r| Residual { output, ..r }), ..tail };
+            let own = |tail: Tail| Tail {
+                residual: tail.residual.map(|residual| Residual { output, ..residual }),
+                channels: tail.channels.map(|channels| Channels { output, ..channels }),
+                ..tail
+            };
             let (packed, finished) = (None, |part: Finished| assert!(part.has_tail));
             let after = tail.map(|tail| After { f: &finished, writes: true, tail: Some(own(tail)) });
             let (xs, ys) = (channels_last(20, g.input), channels_last(width, out));
@@ -28,20 +32,25 @@ fn tiles_have_tails() {
         };
         let y = run(None);
         let gate = Gate { shift: 3.0, bounds: [0.0, 60.0], scale: 0.15 };
-        for residual in [None, Some(Residual { first: more.as_ptr(), len: count, output: 0 })] {
-            for activation in [None, Some(Activation::Clamp([-20.0, 35.0])), Some(Activation::ClampGate(gate))] {
-                let one = |(&y, &more): (&f32, &f32)| {
-                    let sum = if residual.is_some() { y + more } else { y };
-                    match activation {
-                        None => sum,
-                        Some(Activation::Clamp([low, high])) => sum.clamp(low, high),
-                        Some(Activation::ClampGate(_)) => sum * (sum + 3.0).clamp(0.0, 60.0) * 0.15,
-                    }
-                };
-                let expected: Vec<f32> = y.iter().zip(&more).map(one).collect();
-                let tail = Tail { residual, activation };
-                assert!(run(Some(tail)) == expected, "{width} {kernel} {} {activation:?}", residual.is_some());
-            }
+        let [scale, shift] = [5, 6].map(|seed| numbers(width, seed));
+        let columns = ScaleShift { scale: scale.as_ptr(), shift: shift.as_ptr() };
+        let normalized = [None, Some(Channels { columns, count: width, output: 0 })];
+        let residuals = [None, Some(Residual { first: more.as_ptr(), len: count, output: 0 })];
+        let activations = [None, Some(Activation::Clamp([-20.0, 35.0])), Some(Activation::ClampGate(gate))];
+        for (i, activation) in (0..4).flat_map(|i| activations.map(|activation| (i, activation))) {
+            let (channels, residual) = (normalized[i % 2], residuals[i / 2]);
+            let one = |(i, &y): (usize, &f32)| {
+                let normal = if channels.is_some() { y * scale[i % width] + shift[i % width] } else { y };
+                let sum = if residual.is_some() { normal + more[i] } else { normal };
+                match activation {
+                    None => sum,
+                    Some(Activation::Clamp([low, high])) => sum.clamp(low, high),
+                    Some(Activation::ClampGate(_)) => sum * (sum + 3.0).clamp(0.0, 60.0) * 0.15,
+                }
+            };
+            let expected: Vec<f32> = y.iter().enumerate().map(one).collect();
+            let tail = Tail { channels, residual, activation };
+            assert!(run(Some(tail)) == expected, "{width} {kernel} {i} {activation:?}");
         }
     }
 }
