@@ -101,7 +101,7 @@ impl<'a, T: Compute> Rows<'a, T> {
         Rows { conv, factors, start, zeros: vec![T::ZERO; lanes], finish }
     }
 
-    /// Whether all that follows is done in registers.
+    /// Whether what follows first is done in registers.
     pub(super) fn has_finish(&self) -> bool {
         self.finish.is_some()
     }

@@ -90,7 +90,7 @@ impl<T: Compute> Shared<T> {
         has_tail: bool,
         make: impl FnOnce(*mut T, usize),
     ) {
-        let is_elsewhere = !has_tail && after.is_some_and(|after| after.writes);
+        let is_elsewhere = after.is_some_and(|after| after.writes && after.follows(has_tail));
         let mut made = is_elsewhere.then(|| Scratch::take::<T>(width * channels));
         let (y, step) = match &mut made {
             Some(made) => (made.slice::<T>(width * channels).as_mut_ptr(), channels),

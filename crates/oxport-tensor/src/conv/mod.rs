@@ -157,7 +157,7 @@ pub struct Convolution<'a, T: Compute> {
 }
 
 impl<T: Compute> Convolution<'_, T> {
-    /// All that follows, if kernels can do it to each number of an output whose channels lie side by side.
+    /// What follows first, if kernels can do it to each number of an output whose channels lie side by side.
     fn finish(&self) -> Option<Finish<T>> {
         let finish = self.after?.tail?.finish(self.geometry.out_channels)?;
         (&finish as &dyn std::any::Any).downcast_ref().copied()

@@ -72,7 +72,7 @@ pub struct RowSource<'a> {
     windows: Windows<'a, f32>,
     columns: &'a Packed<f32>,
     bias: Option<&'a [f32]>,
-    finish: Finish<f32>,
+    finish: Option<Finish<f32>>,
     /// What follows else, and where the output would begin.
     after: Option<(After<'a>, Shared<f32>)>,
     /// Strides of images and pixels of the output.
@@ -93,17 +93,17 @@ impl<'a> RowSource<'a> {
             return None;
         }
         let finish = conv.finish();
-        let after = match (conv.after, finish) {
-            (None, _) | (_, Some(_)) => None,
-            (Some(after), None) if after.writes => Some((after, Shared::new(out.data))),
-            _ => return None,
+        let after = match conv.after.filter(|after| after.follows(finish.is_some())) {
+            None => None,
+            Some(after) if after.writes => Some((after, Shared::new(out.data))),
+            Some(_) => return None,
         };
         Some(RowSource {
             geometry: g,
             windows: Windows::new(conv, out.sizes, g.stride == [1; 3] && g.padding == [0; 3], false),
             columns,
             bias: conv.bias,
-            finish: finish.unwrap_or(Finish::NONE),
+            finish,
             after,
             strides: [out.strides[0], out.strides[2]],
         })
@@ -120,17 +120,17 @@ impl<'a> RowSource<'a> {
         channels: &Range<usize>,
         (to, step): (*mut f32, usize),
     ) {
-        let pixels = h * width..(h + 1) * width;
+        let (pixels, finish) = (h * width..(h + 1) * width, self.finish.unwrap_or(Finish::NONE));
         let Some((after, output)) = &self.after else {
             // SAFETY: promised by the caller.
-            return unsafe { strip.make(pixels, channels.clone(), self.bias, self.finish, (to, step)) };
+            return unsafe { strip.make(pixels, channels.clone(), self.bias, finish, (to, step)) };
         };
         let (cols, [yn, yp]) = (channels.len(), self.strides);
         let mut made = Scratch::take::<f32>(width * cols);
         let from = made.slice::<f32>(width * cols).as_mut_ptr();
         let at = n * yn + pixels.start * yp + channels.start;
         // SAFETY: there is room.
-        unsafe { strip.make(pixels, channels.clone(), self.bias, Finish::NONE, (from, cols)) }
+        unsafe { strip.make(pixels, channels.clone(), self.bias, finish, (from, cols)) }
         (after.f)(Finished {
             start: output.start(),
             at,
@@ -139,7 +139,7 @@ impl<'a> RowSource<'a> {
             cols,
             made: Some((from.cast(), cols)),
             to: Some((to.cast(), step)),
-            has_tail: false,
+            has_tail: self.finish.is_some(),
         });
     }
 }
@@ -162,7 +162,7 @@ pub(super) fn run(conv: &Convolution<'_, f32>, source: &RowSource<'_>, out: &mut
     let factors = factors(conv);
     let rows = Rows::new(conv, &factors, true);
     // Passes over memory are given whole rows.
-    let has_passes = source.after.is_some() || conv.after.is_some() && !rows.has_finish();
+    let has_passes = source.after.is_some() || conv.after.is_some_and(|after| after.follows(rows.has_finish()));
     let block = if has_passes { g.out_channels } else { REGISTERS * f32::kernels().lanes };
     let blocks = g.out_channels.div_ceil(block);
     let parts = parts(g, height, g.batch * blocks);

@@ -281,7 +281,7 @@ impl<T: Multiply> One<'_, T> {
         let wide: usize = cp.clone().map(|j| cols.step(j)).sum();
         let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
         let tail = self.tail();
-        let is_followed = self.after.is_some() && tail.is_none();
+        let is_followed = self.after.is_some_and(|after| after.follows(tail.is_some()));
         let is_far = self.is_direct() && !is_followed && self.m * self.n * size_of::<T>() > FAR;
         let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
         let blocks: SmallVec<[_; 8]> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();

@@ -20,7 +20,7 @@ pub(super) struct Part<'a, T: Multiply> {
 impl<'a, T: Multiply> Part<'a, T> {
     /// These rows and columns; `has_tail` says whether tiles are written with [`One::tail`].
     pub(super) fn new(one: &'a One<'a, T>, rows: Range<usize>, cols: Range<usize>, has_tail: bool) -> Self {
-        let is_elsewhere = one.after.is_some_and(|after| after.writes) && !has_tail;
+        let is_elsewhere = one.after.is_some_and(|after| after.writes && after.follows(has_tail));
         let direct = one.is_direct() && !is_elsewhere;
         let buffer = (!direct).then(|| Scratch::take::<T::Acc>(rows.len() * cols.len()));
         Part { one, rows, cols, buffer, has_tail }

@@ -82,8 +82,15 @@ pub struct After<'a> {
     pub(crate) f: &'a (dyn Fn(Finished) + Sync),
     /// Whether it writes the output, so that finished elements may lie elsewhere.
     pub(crate) writes: bool,
-    /// All that it does, if kernels can do it in its place: see [`Finished::has_tail`].
+    /// What it does first, if kernels can do that in its place: see [`Finished::has_tail`].
     pub(crate) tail: Option<Tail>,
+}
+
+impl After<'_> {
+    /// Whether elements are given to it that it makes other ones of, if the kernel `has_tail` done or not.
+    pub(crate) fn follows(&self, has_tail: bool) -> bool {
+        !has_tail || self.tail.is_none_or(|tail| tail.is_part)
+    }
 }
 
 /// What kernels of float32 do with a sum before they write it.
@@ -95,6 +102,8 @@ pub(crate) struct Tail {
     pub(crate) residual: Option<Residual>,
     /// What becomes of the sum then.
     pub(crate) activation: Option<Activation<f32>>,
+    /// Whether something else is done after that. Then there is no residual.
+    pub(crate) is_part: bool,
 }
 
 impl Tail {
@@ -163,7 +172,7 @@ pub(crate) struct Finished {
     pub(crate) made: Option<(*mut u8, usize)>,
     /// Where what follows writes if not to the output, and the stride of runs there.
     pub(crate) to: Option<(*mut u8, usize)>,
-    /// Whether they lie in the output, and [`After::tail`] is done.
+    /// Whether [`After::tail`] is done. They lie in the output if that is all.
     pub(crate) has_tail: bool,
 }
 

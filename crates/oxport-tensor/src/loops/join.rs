@@ -13,12 +13,16 @@
 //! that does anything with an absent value but run one loop is refused, before anything is written that anybody sees.
 
 use super::walk::{Access, Operand, Part, RowFn, Walk};
-use crate::gemm::{Activation, After, Channels, Finished, Residual, ScaleShift, Tail};
+use crate::gemm::{Activation, After, Finished};
 use crate::scratch::Scratch;
 use crate::{DType, Error, Layout, Result, SharedLayout, Storage, Tensor, TensorMut, scoped};
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+mod tail;
+
+use tail::tail;
 
 /// Elements that all calls compute before the next ones: the values between a few calls fill half a first-level cache.
 const CHUNK: usize = 1024;
@@ -93,12 +97,13 @@ pub fn join(calls: &mut [Call<'_>], producer: Option<Producer<'_>>) -> bool {
     let rest = Cell::new(Some((producer, last)));
     reach(&kernels, None, &|link| match rest.take() {
         Some((Some(producer), last)) => behind(producer, last, &kernels, link, &outs),
-        Some((None, _)) => Program::new(&kernels, link, &outs, None).is_some_and(|program| program.run()),
+        Some((None, _)) => Program::new(&kernels, &in_order(link), &outs, None).is_some_and(Program::run),
         None => false,
     })
 }
 
 /// Where a value goes.
+#[derive(Clone)]
 struct Out {
     call: usize,
     start: *mut u8,
@@ -123,6 +128,13 @@ struct Link<'a> {
     known: Option<Known>,
     inputs: &'a [&'a Tensor],
     outer: Option<&'a Link<'a>>,
+}
+
+/// The links from the first call on.
+fn in_order<'a>(last: Option<&'a Link<'a>>) -> SmallVec<[&'a Link<'a>; 8]> {
+    let mut links: SmallVec<[_; 8]> = std::iter::successors(last, |link| link.outer).collect();
+    links.reverse();
+    links
 }
 
 /// Calls the kernels until all have reached their loops, then `end`.
@@ -230,13 +242,11 @@ impl<'a> Program<'a> {
     /// `None` where a call reads what no loop can give it.
     fn new(
         kernels: &Kernels<'_>,
-        link: Option<&'a Link<'a>>,
+        links: &[&'a Link<'a>],
         outs: &[Out],
         product: Option<&Product<'_>>,
     ) -> Option<Program<'a>> {
         let sizes = kernels.first()?.0.sizes();
-        let mut links: SmallVec<[&Link<'a>; 8]> = std::iter::successors(link, |link| link.outer).collect();
-        links.reverse();
         let mut operands = SmallVec::<[Operand; 4]>::new();
         let mut operand = |start, dtype: DType, layout: &Layout, access| {
             operands.push(Operand::new(start, dtype.size(), layout, access));
@@ -383,10 +393,21 @@ fn behind(
     }
     let start: *mut u8 = out.start();
     let (product, start) = (Product { value, start, is_shared }, start.addr());
-    let Some(program) = Program::new(kernels, link, outs, Some(&product)) else { return false };
-    // What nobody else sees may be the product's own.
-    let tail = link.filter(|_| is_shared && outs.len() == 1).and_then(|link| tail(value, start, kernels, link));
+    let links = in_order(link);
+    let Some(program) = Program::new(kernels, &links, outs, Some(&product)) else { return false };
     let pitch = program.walk.pitch();
+    // What nobody else sees may be the product's own.
+    let is_own = is_shared && outs.len() == 1;
+    let (mut tail, count) = if is_own { tail(value, start, kernels, &links) } else { (None, 0) };
+    // What is left then, of a product that is the last one of those values.
+    let rest = tail.filter(|tail| tail.is_part).and_then(|_| {
+        let outs: SmallVec<[Out; 1]> = outs.iter().map(|out| Out { call: out.call - count, ..out.clone() }).collect();
+        let product = Product { value: kernels[count - 1].0, ..product };
+        let is_alike = product.value.layout() == value.layout() && product.value.dtype() == value.dtype();
+        let rest = is_alike.then(|| Program::new(&kernels[count..], &links[count..], &outs, Some(&product)))??;
+        Some((rest.walk.pitch()?, rest))
+    });
+    tail = tail.filter(|tail| !tail.is_part || rest.is_some());
     let (finished, is_wrong) = (AtomicUsize::new(0), AtomicBool::new(false));
     let after = |done: Finished| {
         let Finished { start: own, at, rows, stride, cols, made, to, has_tail } = done;
@@ -394,10 +415,11 @@ fn behind(
         if own.addr() != start {
             return is_wrong.store(true, Relaxed);
         }
-        if has_tail {
-            return;
-        }
-        let Program { walk, calls, registers } = &program;
+        let (pitch, Program { walk, calls, registers }) = match &rest {
+            Some((pitch, rest)) if has_tail => (Some(*pitch), rest),
+            None if has_tail => return,
+            _ => (pitch, &program),
+        };
         let there = || (own.wrapping_add(at * value.dtype().size()), stride);
         let source = is_shared.then(|| made.unwrap_or_else(there));
         let is_in_place = made.is_none();
@@ -421,57 +443,6 @@ fn behind(
         0 => program.run(),
         n => n == value.numel(),
     }
-}
-
-/// The calls behind a product whose output begins at `output`, if the product's kernel can compute them: a factor and a
-/// shift for each channel, then a sum with a tensor of the product's layout, then an activation, or some of these.
-fn tail(value: &Tensor, output: usize, kernels: &Kernels<'_>, link: &Link<'_>) -> Option<Tail> {
-    let mut links: SmallVec<[&Link<'_>; 8]> = std::iter::successors(Some(link), |link| link.outer).collect();
-    links.reverse();
-    if value.dtype() != DType::F32 {
-        return None;
-    }
-    let (mut x, mut tail) = (value, Tail::default());
-    for (link, (result, _)) in links.into_iter().zip(kernels) {
-        let is_x = |of: &Tensor| of.storage().same_storage(x.storage()) && of.layout() == x.layout();
-        match (link.known?, link.inputs) {
-            (Known::ScaleShift, [of, scale, shift]) if is_x(of) && x.storage().same_storage(value.storage()) => {
-                tail.channels = Some(channels(value, output, [scale, shift])?);
-            }
-            (Known::Sum, [a, b]) if tail.residual.is_none() && tail.activation.is_none() => {
-                let other = [b, a].into_iter().zip([a, b]).find_map(|(other, of)| is_x(of).then_some(other))?;
-                tail.residual = Some(residual(value, output, other)?);
-            }
-            (Known::Activation(activation), [of]) if tail.activation.is_none() && is_x(of) => {
-                tail.activation = Some(activation);
-            }
-            _ => return None,
-        }
-        x = result;
-    }
-    Some(tail)
-}
-
-/// What is added to a product: a tensor of its layout.
-fn residual(value: &Tensor, output: usize, other: &Tensor) -> Option<Residual> {
-    let is_alike = other.strides() == value.strides() && other.sizes() == value.sizes();
-    let (low, high) = other.layout().extent().ok()??;
-    let is_there = !other.is_absent() && other.dtype() == DType::F32 && low == other.layout().offset;
-    (is_alike && is_there).then(|| Residual { first: other.start(), len: high - low + 1, output })
-}
-
-/// A factor and a shift for each channel, whose numbers lie side by side, and are all those of a pixel.
-fn channels(value: &Tensor, output: usize, factors: [&Tensor; 2]) -> Option<Channels> {
-    let (&count, &side) = (value.sizes().get(1)?, value.strides().get(1)?);
-    let is_of_pixels = |d: usize| value.sizes()[d] == 1 || value.strides()[d] % count == 0;
-    let is_last = count > 1 && side == 1 && (0..value.rank()).all(|d| d == 1 || is_of_pixels(d));
-    let is_one_each = |x: &Tensor| {
-        let is_side_by_side = x.rank() == value.rank() && x.sizes()[1] == count && x.strides()[1] == 1;
-        is_side_by_side && x.numel() as i64 == count && !x.is_absent() && x.dtype() == DType::F32
-    };
-    let [scale, shift] = factors.map(|x| x.start());
-    let is_known = is_last && factors.into_iter().all(is_one_each);
-    is_known.then(|| Channels { columns: ScaleShift { scale, shift }, count: count as usize, output })
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn tiles_have_tails() {
                 }
             };
             let expected: Vec<f32> = y.iter().enumerate().map(one).collect();
-            let tail = Tail { channels, residual, activation };
+            let tail = Tail { channels, residual, activation, is_part: false };
             assert!(run(Some(tail)) == expected, "{width} {kernel} {i} {activation:?}");
         }
     }

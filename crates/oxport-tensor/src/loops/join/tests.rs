@@ -293,7 +293,11 @@ fn what_follows_is_the_products_own() {
         let [scale, shift] = [7, 4].map(vector);
         let normal: Apply<'_> = &|x, out| scale_shift::<f32>(x, &scale, &shift, out).is_ok();
         let normal_first = chains.iter().map(|chain| [&[normal], &chain[..]].concat());
-        let chains: Vec<_> = normal_first.chain([vec![normal]]).chain(chains.clone()).collect();
+        // Others follow those that are the product's own.
+        let half: Apply<'_> = &|x, out| map(x, out, |x: f32| x * 0.5 + 1.0).is_ok();
+        let parts =
+            [vec![normal], vec![normal, half], vec![a0, half], vec![normal, sums[0], half], vec![normal, a1, half]];
+        let chains: Vec<_> = normal_first.chain(parts).chain(chains.clone()).collect();
         for right in [Right::Packed(&packed), Right::Tensor(&b)] {
             for (i, chain) in chains.iter().enumerate() {
                 let mut product = make();
