@@ -199,14 +199,11 @@ impl<'r> Types<'r> {
 
     /// Whether a result is worth its room beside the tensors that it is made of. Views take none.
     fn has_room(&self, op: &Op, kids: &[&Kind], result: &Kind) -> bool {
-        let has_kernel = op.def().is_some_and(|d| !matches!(d.kernel, Kernel::View(_) | Kernel::None));
+        let is_view = op.def().is_some_and(|d| matches!(d.kernel, Kernel::View(_)));
         let size = |kind: &Kind| kind.tensors().into_iter().map(|t| bytes(t, &self.env)).sum::<f64>();
         let (made, sources) = (size(result), kids.iter().map(|kid| size(kid)).sum());
         let work = || self.cost_of(op, kids, result).map_or(0.0, |cost| cost.flops + cost.bytes);
-        !has_kernel
-            || sources == 0.0
-            || is_worth_its_room(made, sources, 0.0)
-            || is_worth_its_room(made, sources, work())
+        is_view || sources == 0.0 || is_worth_its_room(made, sources, 0.0) || is_worth_its_room(made, sources, work())
     }
 
     /// Whether the result of a call lies in the storage of its first argument, for an operator that decides it by its

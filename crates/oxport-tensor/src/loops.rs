@@ -112,8 +112,8 @@ pub fn zip3<A: Element, B: Element, C: Element, U: Element>(
     })
 }
 
-/// `out[i] = x[i]·scale[i] + shift[i]`, where all three broadcast to the sizes of `out`. Behind a product, the product's
-/// kernel computes it in registers where scale and shift are numbers of channels that lie side by side.
+/// `out[i] = x[i]·scale[i] + shift[i]`, where all three broadcast to the sizes of `out`. Behind a product, the
+/// product's kernel computes it in registers where scale and shift are numbers of channels that lie side by side.
 pub fn scale_shift<T: Element + Mul<Output = T> + Add<Output = T>>(
     x: &Tensor,
     scale: &Tensor,

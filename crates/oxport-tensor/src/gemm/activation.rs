@@ -121,8 +121,8 @@ impl<L: Lane> Activate<L> for GatedBy<L> {
     }
 }
 
-/// Finishes registers that all hold the same columns, of which there are some `members`. The number of registers is known
-/// where this is inlined, so that they stay registers.
+/// Finishes registers that all hold the same columns, of which there are some `members`. The number of registers is
+/// known where this is inlined, so that they stay registers.
 ///
 /// # Safety
 /// The CPU has the lane's feature; there are a factor and a shift for each column.

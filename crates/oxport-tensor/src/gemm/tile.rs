@@ -122,8 +122,8 @@ pub(super) unsafe fn store_tile<L: Lane, const MR: usize, const NV: usize>(acc: 
     let is_scaled = out.alpha != L::T::ONE;
     let Finish { columns, activation } = out.finish;
     let is_alone = out.add.is_null() && out.residual.is_null() && columns.is_none();
-    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one, and a factor and a
-    // shift for each column where there are any.
+    // SAFETY: the caller gives a MR×cols tile in `c`, and in `add` and `residual` where there is one, and a factor and
+    // a shift for each column where there are any.
     unsafe {
         match activation {
             _ if !is_whole => store_memory(acc, out),

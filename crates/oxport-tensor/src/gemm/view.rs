@@ -126,8 +126,8 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// For the columns of these outputs, of which a row begins at element `at`, and every `stride` elements on; `None` if
-    /// they are not channels side by side.
+    /// For the columns of these outputs, of which a row begins at element `at`, and every `stride` elements on; `None`
+    /// if they are not channels side by side.
     pub(super) fn of<T>(&self, start: *const T, at: usize, stride: usize, columns: usize) -> Option<ScaleShift<f32>> {
         let first = at % self.count;
         let are_channels = stride.is_multiple_of(self.count) && first + columns <= self.count;

@@ -262,8 +262,8 @@ fn follow(draw: &mut Draw, dtype: DType, layout: Layout, produce: Produce<'_>) -
     compare(&made, Some((value, produce, is_shared)), 1 + draw.below(2))
 }
 
-/// A factor and a shift for each column, a sum with a tensor of the same layout, a clamp or a gate, or some of them behind
-/// a product, which the product's kernel computes: crossed bounds, NaN and −0 included.
+/// A factor and a shift for each column, a sum with a tensor of the same layout, a clamp or a gate, or some of them
+/// behind a product, which the product's kernel computes: crossed bounds, NaN and −0 included.
 #[test]
 fn what_follows_is_the_products_own() {
     let numbers = [1.0, -0.0, f32::NAN, -2.5, f32::INFINITY, 0.0, 3.0, -1e-40];
