@@ -160,7 +160,7 @@ impl<'a, T: Compute> Rows<'a, T> {
                 factors: self.factors[channels.start * g.taps()..].as_ptr(),
                 start: self.start[channels.start..].as_ptr(),
                 zeros: self.zeros.as_ptr(),
-                finish: self.finish.unwrap_or(Finish::NONE).from_column(channels.start),
+                finish: self.finish.unwrap_or(Finish::NONE).at_column(channels.start),
                 y,
                 y_stride,
             });

@@ -151,7 +151,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             let make = |y: *mut T, y_stride: usize| {
                 let (x, start, factors) = (planes.as_ptr(), start.as_ptr(), factors.as_ptr());
                 let offsets = &offsets;
-                let finish = finish.unwrap_or(Finish::NONE).from_column(c);
+                let finish = finish.unwrap_or(Finish::NONE).at_column(c);
                 let terms = Terms { x, offsets, pixels, factors, start, add, finish, y, y_stride, members };
                 // SAFETY: a register, or number, is at every offset of every pixel (checked by `Ring::new`), a register
                 // of factors for each of them, one of `start` and `add`; the output's row has room for the channels.

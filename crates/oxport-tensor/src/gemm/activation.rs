@@ -45,7 +45,7 @@ impl<T> Finish<T> {
 
     /// That of the columns from this one on.
     #[inline]
-    pub(crate) fn from_column(mut self, column: usize) -> Self {
+    pub(crate) fn at_column(mut self, column: usize) -> Self {
         if let Some(ScaleShift { scale, shift }) = &mut self.columns {
             (*scale, *shift) = (scale.wrapping_add(column), shift.wrapping_add(column));
         }

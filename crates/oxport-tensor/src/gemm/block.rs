@@ -347,7 +347,7 @@ impl<T: Multiply> One<'_, T> {
                             None => (std::ptr::null(), 0),
                         };
                         let (residual, finish) = match tail.filter(|_| is_last) {
-                            Some((residual, finish)) => (c.residual(residual, p), finish.from_column(cols.start(j))),
+                            Some((residual, finish)) => (c.residual(residual, p), finish.at_column(cols.start(j))),
                             None => (std::ptr::null(), Finish::NONE),
                         };
                         let at = TileOut { finish, ..TileOut::new(p, stride, width) };

@@ -96,7 +96,7 @@ unsafe fn line_group<L: Lane, const K: usize, const S: usize, const R: usize, co
             line_taps::<L, K, S, R, PART, P, false, true>(line, group, K..K + S, &mut acc);
         }
         let members = if PART { members } else { L::N };
-        finish(acc.as_flattened_mut(), line.finish.from_column(block * L::N), members);
+        finish(acc.as_flattened_mut(), line.finish.at_column(block * L::N), members);
         for (r, acc) in acc.into_iter().enumerate() {
             for (i, y) in acc.into_iter().enumerate() {
                 let to = line.y.add((r * line.columns + p + i) * line.y_stride + block * L::N);

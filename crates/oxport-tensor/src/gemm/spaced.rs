@@ -83,7 +83,7 @@ impl<'a, T: Compute> Spaced<'a, T> {
                 let to = c.wrapping_add(i * stride + from);
                 let add = self.start.as_ref().map_or(std::ptr::null(), |start| start[from..].as_ptr());
                 let tile = TileOut::new(to, stride, cols.len(j));
-                let out = TileOut { add, finish: self.finish.from_column(from), ..tile };
+                let out = TileOut { add, finish: self.finish.at_column(from), ..tile };
                 // SAFETY: numbers of all rows are in `x`, steps of whole registers in `b` (sliced), start values
                 // likewise; the tile is the caller's promise.
                 unsafe { micro(x[i * self.step..].as_ptr(), &self.offsets, b.as_ptr(), cols.step(j), &out) }

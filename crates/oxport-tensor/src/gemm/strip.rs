@@ -70,7 +70,7 @@ impl<T: Compute> Strip<'_, T> {
                 let (slice, behind) = ((0, 0, k), b.as_ptr_range().end);
                 let tiles = TilesOf { rows, panels, slice, b, step: width, behind, rest: 0, total: 0 };
                 // SAFETY: there is room for the tiles (the caller's promise), and a start for each of their columns.
-                unsafe { self.left.multiply(kernels, tiles, TileOut { add, finish: finish.from_column(from), ..tile }) }
+                unsafe { self.left.multiply(kernels, tiles, TileOut { add, finish: finish.at_column(from), ..tile }) }
             }
             from = end;
         }

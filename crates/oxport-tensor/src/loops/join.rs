@@ -400,11 +400,11 @@ fn behind(
     let is_own = is_shared && outs.len() == 1;
     let (mut tail, count) = if is_own { tail(value, start, kernels, &links) } else { (None, 0) };
     // What is left then, of a product that is the last one of those values.
-    let rest = tail.filter(|tail| tail.is_part).and_then(|_| {
+    let is_like = |x: &Tensor| x.layout() == value.layout() && x.dtype() == value.dtype();
+    let rest = tail.filter(|tail| tail.is_part && is_like(kernels[count - 1].0)).and_then(|_| {
         let outs: SmallVec<[Out; 1]> = outs.iter().map(|out| Out { call: out.call - count, ..out.clone() }).collect();
         let product = Product { value: kernels[count - 1].0, ..product };
-        let is_alike = product.value.layout() == value.layout() && product.value.dtype() == value.dtype();
-        let rest = is_alike.then(|| Program::new(&kernels[count..], &links[count..], &outs, Some(&product)))??;
+        let rest = Program::new(&kernels[count..], &links[count..], &outs, Some(&product))?;
         Some((rest.walk.pitch()?, rest))
     });
     tail = tail.filter(|tail| !tail.is_part || rest.is_some());
