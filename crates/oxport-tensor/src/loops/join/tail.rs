@@ -58,7 +58,9 @@ fn channels(value: &Tensor, output: usize, factors: [&Tensor; 2]) -> Option<Chan
         let is_side_by_side = x.rank() == value.rank() && x.sizes()[1] == count && x.strides()[1] == 1;
         is_side_by_side && x.numel() as i64 == count && !x.is_absent() && x.dtype() == DType::F32
     };
-    let [scale, shift] = factors.map(|x| x.start());
-    let is_known = is_last && factors.into_iter().all(is_one_each);
-    is_known.then(|| Channels { columns: ScaleShift { scale, shift }, count: count as usize, output })
+    if !is_last || !factors.into_iter().all(is_one_each) {
+        return None;
+    }
+    let [scale, shift] = factors.map(Tensor::start);
+    Some(Channels { columns: ScaleShift { scale, shift }, count: count as usize, output })
 }
