@@ -78,7 +78,7 @@ impl<T: Compute> Shared<T> {
     }
     /// Makes a row of pixels with neighboring channels and hands it on: where it lies in the output, unless what
     /// follows writes that. `[width, stride, channels]` are pixels and their stride in the output; `make` is given a
-    /// place and the stride there, and does all that follows if it `has_tail`.
+    /// place and the stride there, and does what follows first if it `has_tail`.
     ///
     /// # Safety
     /// The row is this task's own part of the output.

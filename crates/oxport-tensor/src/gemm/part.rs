@@ -13,7 +13,7 @@ pub(super) struct Part<'a, T: Multiply> {
     rows: Range<usize>,
     cols: Range<usize>,
     buffer: Option<Scratch>,
-    /// Whether the product's kernel does what follows.
+    /// Whether the product's kernel does what follows first: see [`Finished::has_tail`].
     has_tail: bool,
 }
 
