@@ -24,22 +24,25 @@ fn samples(may: fn(&OpDef) -> bool) -> Vec<(&'static str, &'static str)> {
     calls
 }
 
-/// The call of a sample, on what `operand` makes of its inputs.
-fn call(
+/// The call of a sample, on what `operand` makes of its tensors.
+pub(crate) fn call(
     b: &mut ProgramBuilder<'_>,
     name: &str,
     sample: &Sample,
-    operand: fn(&mut ProgramBuilder<'_>, NodeId) -> oxport_ir::Result<NodeId>,
+    operand: impl Fn(&mut ProgramBuilder<'_>, usize, &Tensor) -> oxport_ir::Result<NodeId>,
 ) -> oxport::Result<NodeId> {
     let mut ids = Vec::new();
     for (i, t) in sample.tensors.iter().enumerate() {
-        let x = b.input(&format!("x{i}"), Fake::of(t))?;
-        ids.push(operand(b, x)?);
+        ids.push(operand(b, i, t)?);
     }
     let tensor = |i: usize| Argument::Node(ids[i]);
     let args = sample.args.iter().map(|a| a.argument(&tensor)).collect();
     let kwargs = sample.kwargs.iter().map(|(k, a)| (k.as_str().into(), a.argument(&tensor))).collect();
     Ok(b.calls().call_op(&registry().op(name), args, kwargs)?)
+}
+
+fn input(b: &mut ProgramBuilder<'_>, i: usize, t: &Tensor) -> oxport_ir::Result<NodeId> {
+    b.input(&format!("x{i}"), Fake::of(t))
 }
 
 fn prepared(b: ProgramBuilder<'_>, result: NodeId) -> oxport::Result<ExportedProgram> {
@@ -59,7 +62,10 @@ fn is_joined(name: &str, text: &str) -> Result<(), String> {
     let sample = parse(text)?;
     let run = || -> oxport::Result<_> {
         let mut b = ProgramBuilder::new(registry());
-        let result = call(&mut b, name, &sample, |b, x| b.calls().call("clone", (x,)))?;
+        let result = call(&mut b, name, &sample, |b, i, t| {
+            let x = input(b, i, t)?;
+            b.calls().call("clone", (x,))
+        })?;
         let copy = b.calls().call("clone", (result,))?;
         let program = prepared(b, copy)?;
         let inputs = || sample.tensors.iter().cloned().map(Value::Tensor).collect::<Vec<_>>();
@@ -105,7 +111,7 @@ fn is_placed(name: &str, text: &str, relu: bool) -> Result<bool, String> {
     let sample = parse(text)?;
     let run = || -> oxport::Result<_> {
         let mut b = ProgramBuilder::new(registry());
-        let mut result = call(&mut b, name, &sample, |_, x| Ok(x))?;
+        let mut result = call(&mut b, name, &sample, input)?;
         if relu {
             let is_complex = b.calls().fake(result)?.dtype.is_complex();
             result = b.calls().call(if is_complex { "neg" } else { "relu" }, (result,))?;

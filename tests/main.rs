@@ -23,6 +23,7 @@ mod mutation;
 mod ops;
 mod passes;
 mod pools;
+mod prepared;
 mod proofs;
 mod recurrent;
 mod replay;

@@ -8,7 +8,7 @@ use crate::autocast::{Inferred, Scope};
 use crate::memo::read_by;
 use crate::overload;
 use crate::{Error, Result, SymBool, SymFloat, SymInt, Tracer, Value};
-use oxport_ir::schema::{FunctionSchema, Type};
+use oxport_ir::schema::{FunctionSchema, TENSOR_OPTIONS, Type};
 use oxport_ir::{Argument, Autocast, Builder, Device, Kwargs, NodeId, NodeMeta, Op, Val};
 use oxport_sym::{Expr, Symbol};
 use std::sync::Arc;
@@ -287,13 +287,11 @@ impl State {
 }
 
 /// Whether the functions of Python fill in the options of the tensor that the operator makes: those that take no
-/// tensor, and
-/// those of names that PyTorch's generator tells by (`*_like`, `new_*`).
+/// tensor, and those of names that PyTorch's generator tells by (`*_like`, `new_*`).
 fn makes_tensors(op: &Op, schema: &FunctionSchema) -> bool {
-    let options = ["dtype", "layout", "device", "pin_memory"];
     let has = |name: &&'static str| schema.arg(name).is_some_and(|(_, p)| p.kw_only);
     let takes_tensor = schema.args.iter().any(|p| p.ty.is_tensor_like());
-    options.iter().all(has) && (!takes_tensor || op.stem().ends_with("_like") || op.stem().starts_with("new_"))
+    TENSOR_OPTIONS.iter().all(has) && (!takes_tensor || op.stem().ends_with("_like") || op.stem().starts_with("new_"))
 }
 
 /// `cuda:0`

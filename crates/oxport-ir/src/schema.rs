@@ -13,6 +13,9 @@ use crate::{Argument, Error, MemoryFormat, MemoryLayout, Result};
 
 mod print;
 
+/// The keyword arguments by which a call says what kind of tensor it makes: PyTorch's `TensorOptions`.
+pub const TENSOR_OPTIONS: [&str; 4] = ["dtype", "layout", "device", "pin_memory"];
+
 /// An operator's name, arguments and returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionSchema {

@@ -1,6 +1,6 @@
 //! The functional variants of operators that write, found by PyTorch's conventions for names, and by the schemas.
 
-use crate::schema::{FunctionSchema, Param};
+use crate::schema::{FunctionSchema, Param, TENSOR_OPTIONS};
 use crate::{Error, Op, Registry, Result, WriteBack};
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
@@ -63,7 +63,7 @@ pub fn out_variant(registry: &Registry, op: &Op) -> Result<Op> {
     let base = &*format!("{}::{}", op.namespace(), op.packet());
     let wanted = signature(op, |p| !p.is_written());
     let fits = |s: &FunctionSchema| !s.is_mutable();
-    let is_kind = |p: &Param| p.kw_only && matches!(&*p.name, "dtype" | "layout" | "device" | "pin_memory");
+    let is_kind = |p: &Param| p.kw_only && TENSOR_OPTIONS.contains(&&*p.name);
     let found = |all: bool| {
         let mut variants = overloads(registry, base).filter(|variant| variant.schema().is_some_and(fits));
         variants.find(|variant| signature(variant, |p| all || !is_kind(p)) == wanted)

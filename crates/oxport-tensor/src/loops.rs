@@ -360,7 +360,7 @@ fn visit(
     }
     // SAFETY: tensors keep all their elements inside valid memory; an output is held by us alone, so it overlaps no
     // input and no other output; `Rows` and `Converted` touch only the given rows.
-    unsafe { Walk::new(sizes, operands).rows(row) };
+    unsafe { Walk::new(sizes, operands).of(known).rows(row) };
     Ok(())
 }
 

@@ -53,8 +53,9 @@ pub fn value_files(dir: &Path) -> Vec<PathBuf> {
 fn run(dir: &Path, opt: Opt, via: Via) -> oxport::Result<Option<String>> {
     let mut program = oxport::read(dir.join("program.pt2"))?;
     if via != Via::Read {
+        let known = oxport::verify(&program);
         program = if via == Via::Core { oxport::decompose(&program)? } else { oxport::functionalize(&program)? };
-        if let Some(found) = oxport::verify(&program).first() {
+        if let Some(found) = oxport::verify(&program).iter().find(|d| !known.contains(d)) {
             return Ok(Some(format!("the decomposed program is not valid: {found}")));
         }
     }

@@ -20,11 +20,12 @@ use crate::support::meta::{MetaArgs, Metas, channels_last_strides, is_channels_l
 use crate::support::rows::{moments, sum};
 use oxport_ir::opdef::MetaFn;
 use oxport_ir::{
-    Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Real, Result, World, ensure,
+    Args, Argument, Build, Builder, Class, Error, Fake, FromArg, NodeId, OpDef, Prepared, Real, Result, World, ensure,
 };
 use oxport_sym::Expr;
 use oxport_tensor::parallel::for_chunks;
 use oxport_tensor::{DType, Tensor, TensorMut, scale_shift};
+use std::sync::Arc;
 
 /// The operators of this family.
 pub static OPS: &[OpDef] = &[
@@ -137,12 +138,13 @@ pub static OPS: &[OpDef] = &[
 const fn form(schema: &'static str) -> OpDef {
     mode(schema, |a| batch_norm_meta(a, a.named("training")?), |a, o| batch_norm(a, o, a.named("training")?))
         .one_loop_if(|a| matches!(a.named("training"), Ok(false)))
+        .prepare(|a, _| if a.named("training")? { Ok(None) } else { prepare(a) })
 }
 const fn training(schema: &'static str) -> OpDef {
     mode(schema, |a| batch_norm_meta(a, true), |a, o| batch_norm(a, o, true))
 }
 const fn inference(schema: &'static str) -> OpDef {
-    mode(schema, |a| batch_norm_meta(a, false), |a, o| batch_norm(a, o, false))
+    mode(schema, |a| batch_norm_meta(a, false), |a, o| batch_norm(a, o, false)).prepare(|a, _| prepare(a))
 }
 /// A form that writes its results to tensors, and the running statistics.
 const fn written(schema: &'static str, f: fn(&mut Builder<'_>, &Args<'_, Build>) -> Result<Vec<Argument>>) -> OpDef {
@@ -159,12 +161,17 @@ const fn mode(schema: &'static str, meta: MetaFn, kernel: Fill) -> OpDef {
 /// What the forms have in common.
 struct Spec<'a, T> {
     x: &'a T,
+    channels: Channels<'a, T>,
+    training: bool,
+    momentum: f64,
+}
+
+/// What is given for each channel, and the epsilon.
+struct Channels<'a, T> {
     weight: Option<&'a T>,
     bias: Option<&'a T>,
     mean: Option<&'a T>,
     var: Option<&'a T>,
-    training: bool,
-    momentum: f64,
     eps: f64,
 }
 
@@ -172,17 +179,16 @@ fn spec<'a, W: World>(args: &Args<'a, W>, training: bool) -> Result<Spec<'a, W::
 where
     &'a W::Tensor: FromArg<'a, W>,
 {
-    let stats = args.has("running_mean");
-    Ok(Spec {
-        x: args.at(0)?,
-        weight: args.at(1)?,
-        bias: args.at(2)?,
-        mean: if stats { args.at(3)? } else { None },
-        var: if stats { args.at(4)? } else { None },
-        training,
-        momentum: args.named("momentum")?,
-        eps: args.named("eps")?,
-    })
+    Ok(Spec { x: args.at(0)?, channels: channels(args)?, training, momentum: args.named("momentum")? })
+}
+
+fn channels<'a, W: World>(args: &Args<'a, W>) -> Result<Channels<'a, W::Tensor>>
+where
+    &'a W::Tensor: FromArg<'a, W>,
+{
+    let (weight, bias, eps) = (args.at(1)?, args.at(2)?, args.named("eps")?);
+    let (mean, var) = if args.has("running_mean") { (args.at(3)?, args.at(4)?) } else { (None, None) };
+    Ok(Channels { weight, bias, mean, var, eps })
 }
 
 fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
@@ -193,13 +199,14 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
     let empty = s.x.dim() == 1 && args.cx.is(&s.x.sizes[0], 0);
     ensure!(s.x.dim() >= 2 || empty, "{name}: expected at least two dimensions, got {}", s.x);
     let channels = &s.x.sizes[s.x.dim().min(2) - 1];
-    for p in [s.weight, s.bias, s.mean, s.var].into_iter().flatten() {
+    let Channels { weight, bias, mean, var, .. } = s.channels;
+    for p in [weight, bias, mean, var].into_iter().flatten() {
         parameter_dtype(args, s.x, p)?;
         ensure!(p.dim() == 1, "{name}: parameters are one number per channel, got {p}");
         agree(args.cx, &p.sizes[0], channels, "channels of a parameter")?;
     }
     ensure!(
-        s.training || s.mean.is_some() && s.var.is_some(),
+        s.training || mean.is_some() && var.is_some(),
         "{name}: running statistics must be given in evaluation mode"
     );
     // The form of one result passes what is empty; the others want something to measure.
@@ -223,7 +230,7 @@ fn batch_norm_meta(args: &MetaArgs<'_>, training: bool) -> Metas {
             }
             if n > 4 {
                 let running = |p: Option<&Fake>| p.map(|p| fresh(p, widest(p.dtype), p.sizes.clone()));
-                outs.extend([running(s.mean), running(s.var)].into_iter().flatten());
+                outs.extend([running(mean), running(var)].into_iter().flatten());
             }
         }
     }
@@ -235,24 +242,33 @@ fn batch_norm(args: &Args<'_, Real>, outs: &mut [TensorMut], training: bool) -> 
     if s.x.rank() < 2 || s.x.numel() == 0 && outs.len() == 1 {
         return Ok(());
     }
-    computed!(s.x.dtype(), |T| run::<T>(&s, outs))
+    computed!(s.x.dtype(), |T| run::<T>(&s, args.prepared(), outs))
 }
 
-fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
-    let channels = s.x.sizes()[1] as usize;
-    let (mean, var) = if s.training {
-        batch_moments::<T>(s.x)?
-    } else {
-        let given = |t: Option<&Tensor>| t.map(Tensor::to_vec::<T>).transpose();
-        let missing = || Error::invalid("batch norm: running statistics must be given in evaluation mode");
-        (given(s.mean)?.ok_or_else(missing)?, given(s.var)?.ok_or_else(missing)?)
+/// What channels are multiplied by and shifted by, where all of their numbers are constant.
+fn prepare(args: &Args<'_, Real>) -> Result<Option<Prepared>> {
+    let channels = channels(args)?;
+    let Channels { weight: Some(_), bias: Some(_), mean: Some(mean), var: Some(_), .. } = channels else {
+        return Ok(None);
     };
-    let rstd: Vec<T> = var.iter().map(|&v| (v + T::of(s.eps)).sqrt().recip()).collect();
-    let (weight, bias) = (Dense::<T>::maybe(s.weight)?, Dense::<T>::maybe(s.bias)?);
-    let scale: Vec<T> = (0..channels).map(|c| weight.as_deref().map_or(rstd[c], |w| rstd[c] * w[c])).collect();
-    let shift: Vec<T> =
-        (0..channels).map(|c| bias.as_deref().map_or(T::zero(), |b| b[c]) - mean[c] * scale[c]).collect();
-    affine(s.x, &scale, &shift, &mut outs[0])?;
+    let affine = computed!(mean.dtype(), |T| {
+        let (mean, rstd, _) = running::<T>(&channels)?;
+        Affine::new(&channels, &mean, &rstd)
+    })?;
+    Ok(Some(Prepared::new(Arc::new(affine))))
+}
+
+fn run<T: Compute>(s: &Spec<'_, Tensor>, prepared: Option<&Affine>, outs: &mut [TensorMut]) -> Result<()> {
+    if let Some(affine) = prepared.filter(|affine| affine.scale.dtype() == T::DTYPE && outs.len() < 5) {
+        return affine.apply::<T>(s.x, &mut outs[0]);
+    }
+    let (mean, rstd, var) = if s.training {
+        let (mean, var) = batch_moments::<T>(s.x)?;
+        (mean, inverse_roots(&var, s.channels.eps), var)
+    } else {
+        running::<T>(&s.channels)?
+    };
+    Affine::new(&s.channels, &mean, &rstd)?.apply::<T>(s.x, &mut outs[0])?;
     if s.training && outs.len() > 2 {
         fill(&mut outs[1], |out: &mut [T]| out.copy_from_slice(&mean))?;
         fill(&mut outs[2], |out: &mut [T]| out.copy_from_slice(&rstd))?;
@@ -261,10 +277,10 @@ fn run<T: Compute>(s: &Spec<'_, Tensor>, outs: &mut [TensorMut]) -> Result<()> {
         return Ok(());
     }
     // Running statistics take the variance with Bessel's correction.
-    let n = T::of((s.x.numel() / channels.max(1)) as f64);
+    let n = T::of((s.x.numel() / mean.len().max(1)) as f64);
     let unbiased = var.iter().map(|&v| v * n / (n - T::one())).collect();
     let first = outs.len() - 2;
-    for (i, (old, new)) in [(s.mean, mean), (s.var, unbiased)].into_iter().enumerate() {
+    for (i, (old, new)) in [(s.channels.mean, mean), (s.channels.var, unbiased)].into_iter().enumerate() {
         let old =
             Dense::<T>::maybe(old)?.ok_or_else(|| Error::invalid("batch norm: running statistics are missing"))?;
         let momentum = if s.training { T::of(s.momentum) } else { T::zero() };
@@ -299,12 +315,39 @@ fn batch_moments<T: Compute>(x: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
     Ok(moments.into_iter().unzip())
 }
 
-/// `out = x·scale + shift`, per channel.
-fn affine<T: Compute>(x: &Tensor, scale: &[T], shift: &[T], out: &mut TensorMut) -> Result<()> {
-    let mut sizes = vec![1; x.rank()];
-    sizes[1] = scale.len() as i64;
-    let (scale, shift) = (Tensor::from_slice(&sizes, scale)?, Tensor::from_slice(&sizes, shift)?);
-    Ok(scale_shift::<T>(x, &scale, &shift, out)?)
+/// The running mean of every channel, the inverse root of its variance, and the variance.
+fn running<T: Compute>(channels: &Channels<'_, Tensor>) -> Result<(Vec<T>, Vec<T>, Vec<T>)> {
+    let (Some(mean), Some(var)) = (channels.mean, channels.var) else {
+        return Err(Error::invalid("batch norm: running statistics must be given in evaluation mode"));
+    };
+    let (mean, var) = (mean.to_vec::<T>()?, var.to_vec::<T>()?);
+    Ok((mean, inverse_roots(&var, channels.eps), var))
+}
+
+fn inverse_roots<T: Compute>(var: &[T], eps: f64) -> Vec<T> {
+    var.iter().map(|&v| (v + T::of(eps)).sqrt().recip()).collect()
+}
+
+/// `x·scale + shift`, with a number of each for every channel.
+struct Affine {
+    scale: Tensor,
+    shift: Tensor,
+}
+
+impl Affine {
+    fn new<T: Compute>(channels: &Channels<'_, Tensor>, mean: &[T], rstd: &[T]) -> Result<Affine> {
+        let (weight, bias) = (Dense::<T>::maybe(channels.weight)?, Dense::<T>::maybe(channels.bias)?);
+        let n = mean.len();
+        let scale: Vec<T> = (0..n).map(|c| weight.as_deref().map_or(rstd[c], |w| rstd[c] * w[c])).collect();
+        let shift = (0..n).map(|c| bias.as_deref().map_or(T::zero(), |b| b[c]) - mean[c] * scale[c]).collect();
+        Ok(Affine { shift: Tensor::from_vec(&[n as i64], shift)?, scale: Tensor::from_vec(&[n as i64], scale)? })
+    }
+
+    fn apply<T: Compute>(&self, x: &Tensor, out: &mut TensorMut) -> Result<()> {
+        let mut sizes = vec![1; x.rank()];
+        sizes[1] = self.scale.numel() as i64;
+        Ok(scale_shift::<T>(x, &self.scale.reshape(&sizes)?, &self.shift.reshape(&sizes)?, out)?)
+    }
 }
 
 fn batch_norm_decomp(b: &mut Builder<'_>, args: &Args<'_, Build>) -> Result<Vec<Argument>> {

@@ -14,7 +14,7 @@
 //! with more is added to its bias, as of a product.
 
 use super::depthwise::{Shared, spread};
-use super::pixels::channels_last;
+use super::source::Source;
 use super::{Compute, Convolution, Geometry, Multiply, Output};
 use crate::gemm::{Finish, Kernels, Spread, Terms};
 use crate::scratch::Scratch;
@@ -100,15 +100,9 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
     let (g, kernels) = (&conv.geometry, T::kernels());
     let registers = Registers::new::<T>(g).expect("law: the algorithm is for such groups");
     let Registers { lanes, members: each, are_one_group } = registers;
-    let ([sn, sc, sd, sh, sw], ig) = (conv.x_strides, g.in_group());
-    let copy;
-    let (x, strides) = if sc == 1 {
-        (conv.x, [sn, sd, sh, sw])
-    } else {
-        let (scratch, count, strides) = channels_last(conv, [0; 3]);
-        copy = scratch;
-        (copy.get::<T>(count), strides)
-    };
+    let ig = g.in_group();
+    let (input, strides) = Source::pixels(conv);
+    let x = input.get();
     let factors = factors(conv);
     let (terms, blocks) = (g.taps() * ig, g.out_channels.div_ceil(each));
     assert!(factors.len() >= blocks * lanes * terms, "law: a weight has all its taps");
@@ -127,7 +121,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
         let (part, i) = (i % parts * ring.columns, i / parts);
         let [n, d, band] = [i / bands / depth, i / bands % depth, i % bands];
         let c = block * each;
-        let source = Source::new(g, &ring, (x, strides), [n, c, part]);
+        let channels = Channels::new(g, &ring, (x, strides), [n, c, part]);
         let mut scratch = Scratch::take::<T>(ring.size);
         let planes = scratch.slice::<T>(ring.size);
         let (members, pixels) = ((g.out_channels - c).min(each), (width - part).min(ring.columns));
@@ -143,7 +137,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             for y in known.max(top)..top + ring.slots {
                 for z in 0..g.kernel[0] {
                     let from = [d * g.stride[0] + z * g.dilation[0], y];
-                    source.spread(&ring, from, &mut planes[ring.place(z, y)..][..ring.row]);
+                    channels.spread(&ring, from, &mut planes[ring.place(z, y)..][..ring.row]);
                 }
             }
             known = top + ring.slots;
@@ -217,7 +211,7 @@ impl Ring {
 }
 
 /// The channels of an image that make a register of channels of the output.
-struct Source<'a, A> {
+struct Channels<'a, A> {
     geometry: &'a Geometry,
     /// From the first of them on, so many neighbors in each pixel.
     x: &'a [A],
@@ -230,7 +224,7 @@ struct Source<'a, A> {
     chosen: Vec<u32>,
 }
 
-impl<'a, A: Compute> Source<'a, A> {
+impl<'a, A: Compute> Channels<'a, A> {
     /// Those of image `n` for channels from `c` on and columns of the output from `part` on, of an input with such
     /// strides of images, depth, height and width.
     fn new(
@@ -251,7 +245,7 @@ impl<'a, A: Compute> Source<'a, A> {
             ((g.in_channels - first).min(lanes), chosen.collect())
         };
         assert!(chosen.iter().all(|&i| (i as usize) < count), "law: groups of a register are in a register");
-        Source {
+        Channels {
             geometry: g,
             x: x.get(n * sn + first..).unwrap_or_default(),
             count,

@@ -27,6 +27,7 @@ mod padded;
 mod phases;
 mod pixels;
 mod sliding;
+mod source;
 mod tensor;
 mod transposed;
 mod weight;

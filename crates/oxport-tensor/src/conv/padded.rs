@@ -8,6 +8,7 @@
 //! `ow + kw·dilation / s` of phase `kw·dilation mod s`: neighboring pixels are neighbors in memory.
 
 use super::Geometry;
+use super::source::Source;
 use crate::gemm::{Compute, Tile};
 use crate::parallel;
 use crate::scratch::Scratch;
@@ -115,15 +116,10 @@ fn every<T: Compute, const N: usize>(x: &[T], out: &mut [T]) {
 
 /// The whole input of a convolution in a frame; or the input itself where it is that already.
 pub(super) struct Padded<'a, T: Compute> {
-    data: Data<'a, T>,
+    data: Source<'a, T>,
     /// Strides of images and channels.
     pub(super) strides: [usize; 2],
     pub(super) frame: Frame,
-}
-
-enum Data<'a, A> {
-    Input(&'a [A]),
-    Copy(Scratch, usize),
 }
 
 impl<'a, T: Compute> Padded<'a, T> {
@@ -131,7 +127,7 @@ impl<'a, T: Compute> Padded<'a, T> {
         let [sn, sc, sd, sh, sw] = strides;
         if g.padding == [0; 3] && g.stride[2] == 1 && sw == 1 {
             let frame = Frame { strides: [sd, sh], phase: 0, plane: 0 };
-            return Padded { data: Data::Input(x), strides: [sn, sc], frame };
+            return Padded { data: Source::Input(x), strides: [sn, sc], frame };
         }
         let frame = Frame::new(g);
         let count = g.batch * g.in_channels * frame.plane;
@@ -146,13 +142,10 @@ impl<'a, T: Compute> Padded<'a, T> {
         let plane = frame.plane.max(1);
         let per_task = if count > 1 << 16 { (1usize << 14).div_ceil(plane) } else { count.max(1) };
         parallel::for_chunks(data, plane, per_task, fill);
-        Padded { data: Data::Copy(scratch, count), strides: [g.in_channels * plane, plane], frame }
+        Padded { data: Source::Copy(scratch, count), strides: [g.in_channels * plane, plane], frame }
     }
 
     pub(super) fn data(&self) -> &[T] {
-        match &self.data {
-            Data::Input(x) => x,
-            Data::Copy(scratch, count) => scratch.get(*count),
-        }
+        self.data.get()
     }
 }

@@ -12,7 +12,7 @@
 //! of a product: the same bits for any strides.
 
 use super::depthwise::Shared;
-use super::pixels::channels_last;
+use super::source::Source;
 use super::{Compute, Convolution, Geometry, Multiply, Output, PackedWeight, pixels};
 use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Packed, Product, Rhs, Runs, Start, ZEROS, gemm};
 use crate::parallel::for_single_tasks;
@@ -73,15 +73,8 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, out: Output<'_, T>) {
             &own
         }
     };
-    let [sn, sc, sd, sh, sw] = conv.x_strides;
-    let copy;
-    let (data, strides) = if sc == 1 {
-        (conv.x, [sn, sd, sh, sw])
-    } else {
-        let (scratch, count, strides) = channels_last(conv, [0; 3]);
-        copy = scratch;
-        (copy.get::<T>(count), strides)
-    };
+    let (source, strides) = Source::pixels(conv);
+    let data = source.get();
     let start = |group: usize| conv.bias.map_or(Start::Zero, |bias| Start::PerColumn(&bias[group * og..][..og]));
     let axes =
         [0, 1, 2].map(|d| (0..g.stride[d]).map(|first| Axis::new(g, d, first, out.sizes[d])).collect::<Vec<_>>());

@@ -8,13 +8,10 @@
 //! Where a pixel has few channels, a run is a row of the kernel, in a copy with zeros around it. An input of other
 //! strides or another type is copied into channels-last order first.
 
+use super::source::Source;
 use super::weight::{Form, PackedWeight};
 use super::{Compute, Convolution, Geometry, Output, few_channels, pixel_stride};
-use crate::gemm::{
-    Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, interleave, rows_share_a_set,
-};
-use crate::parallel::for_chunks;
-use crate::scratch::Scratch;
+use crate::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Runs, Start, ZEROS, gemm, rows_share_a_set};
 use std::ops::Range;
 
 /// Fewer channels in a group do not fill registers of columns, to which a packed weight is padded; planes are better.
@@ -25,8 +22,6 @@ const MOST_TAPS: usize = 1 << 12;
 const FEW_CHANNELS: usize = 16;
 /// So few rows are read together with their weight at the speed of memory.
 const FEW_ROWS: usize = 4;
-/// Numbers that a task copies at least.
-const PARALLEL_COPY: usize = 1 << 14;
 
 /// Whether the algorithm is for such a convolution, of outputs whose channels are neighbors.
 pub(super) fn fits<T: Compute>(g: &Geometry) -> bool {
@@ -92,7 +87,7 @@ pub(super) fn is_by_rows(g: &Geometry) -> bool {
 
 /// The windows of an input with neighboring channels.
 pub(super) struct Windows<'a, T: Compute> {
-    data: Data<'a, T>,
+    data: Source<'a, T>,
     geometry: &'a Geometry,
     /// Sizes of the output.
     sizes: [usize; 3],
@@ -112,36 +107,29 @@ pub(super) struct Windows<'a, T: Compute> {
     spaced: Option<usize>,
 }
 
-enum Data<'a, A> {
-    Input(&'a [A]),
-    Copy(Scratch, usize),
-}
-
 impl<'a, T: Compute> Windows<'a, T> {
     /// Of an output of these sizes; `is_pointwise` says whether they are the pixels as they lie, `whole` whether those
     /// of all images are to be evenly spaced.
     pub(super) fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
-        let (g, [sn, sc, sd, sh, sw]) = (&conv.geometry, conv.x_strides);
+        let g = &conv.geometry;
         let by_rows = is_by_rows(g) && g.dilation[2] == 1;
+        // With the zeros around it where a run is a row of the kernel.
+        let pad = if by_rows { g.padding } else { [0; 3] };
+        let (data, strides) = if by_rows { Source::padded(conv, pad) } else { Source::pixels(conv) };
         let [kd, kh, kw] = g.kernel;
         let mut windows = Windows {
-            data: Data::Input(&[]),
+            data,
             geometry: g,
             sizes,
-            strides: [sn, sd, sh, sw],
-            input: g.input,
-            padding: g.padding,
+            strides,
+            input: [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]),
+            padding: [0, 1, 2].map(|i| g.padding[i] - pad[i]),
             kernel: if by_rows { [kd, kh, 1] } else { g.kernel },
             len: if by_rows { kw * g.in_channels } else { g.in_group() },
             taps: Vec::new(),
             offsets: Vec::new(),
             spaced: None,
         };
-        if sc == 1 && !by_rows {
-            windows.data = Data::Input(conv.x);
-        } else {
-            windows.copy(conv, by_rows);
-        }
         let ([image, d, h, w], [_, kh, kw]) = (windows.strides, windows.kernel);
         if is_pointwise {
             let pixels = sizes.iter().product::<usize>();
@@ -156,48 +144,11 @@ impl<'a, T: Compute> Windows<'a, T> {
         windows.offsets = windows.taps.iter().map(|[z, y, x]| z * d + y * h + x * w).collect();
         windows
     }
-
-    /// Copies the input into channels-last order, with the zeros around it where a run is a row of the kernel.
-    fn copy(&mut self, conv: &Convolution<'_, T>, padded: bool) {
-        let g = &conv.geometry;
-        let pad = if padded { g.padding } else { [0; 3] };
-        let (scratch, count, strides) = channels_last(conv, pad);
-        self.data = Data::Copy(scratch, count);
-        self.strides = strides;
-        self.input = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
-        self.padding = [0, 1, 2].map(|i| g.padding[i] - pad[i]);
-    }
-}
-
-/// A copy of the input in channels-last order with `pad` zeros around it: the memory, its number of elements, and the
-/// strides of images, depth, height and width.
-pub(super) fn channels_last<T: Compute>(conv: &Convolution<'_, T>, pad: [usize; 3]) -> (Scratch, usize, [usize; 4]) {
-    let g = &conv.geometry;
-    let [d, h, w] = [0, 1, 2].map(|i| g.input[i] + 2 * pad[i]);
-    let (c, [sn, sc, sd, sh, sw]) = (g.in_channels, conv.x_strides);
-    let row = w * c;
-    let count = g.batch * d * h * row;
-    let mut scratch = Scratch::take::<T>(count);
-    for_chunks(scratch.slice::<T>(count), row, PARALLEL_COPY.div_ceil(row.max(1)), |i, out| {
-        let (n, id, ih) = (i / (d * h), (i / h % d).wrapping_sub(pad[0]), (i % h).wrapping_sub(pad[1]));
-        if id >= g.input[0] || ih >= g.input[1] || g.input[2] == 0 {
-            return out.fill(T::ZERO);
-        }
-        let (before, rest) = out.split_at_mut(pad[2] * c);
-        let (inside, behind) = rest.split_at_mut(g.input[2] * c);
-        before.fill(T::ZERO);
-        behind.fill(T::ZERO);
-        interleave(Mat::new(&conv.x[n * sn + id * sd + ih * sh..], sc, sw), c, g.input[2], inside);
-    });
-    (scratch, count, [d * h * row, h * row, row, c])
 }
 
 impl<T: Compute> Runs<T> for Windows<'_, T> {
     fn data(&self) -> &[T] {
-        match &self.data {
-            Data::Input(x) => x,
-            Data::Copy(scratch, count) => scratch.get(*count),
-        }
+        self.data.get()
     }
 
     fn count(&self) -> usize {

@@ -11,7 +11,7 @@
 //! block of tiles; an output differs from the direct sum by a few millionths of the largest output (`tests`).
 
 use super::depthwise::Shared;
-use super::pixels::channels_last;
+use super::source::Source;
 use super::{Convolution, Geometry, Output, checked, convolve};
 use crate::gemm::{Compute, EvenRuns, Factors, Mat, Packed, Tail, times_packed};
 use crate::parallel::{for_chunks, for_single_tasks, for_tasks, threads};
@@ -118,11 +118,8 @@ impl Winograd {
             return convolve(conv, y, y_strides);
         }
         let Some(out) = checked(conv, y, y_strides) else { return };
-        if conv.x_strides[1] == 1 {
-            return self.run(conv, out);
-        }
-        let (scratch, count, [n, d, h, w]) = channels_last(conv, [0; 3]);
-        self.run(&Convolution { x: scratch.get(count), x_strides: [n, 1, d, h, w], ..*conv }, out);
+        let (source, [n, d, h, w]) = Source::pixels(conv);
+        self.run(&Convolution { x: source.get(), x_strides: [n, 1, d, h, w], ..*conv }, out);
     }
 
     fn run(&self, conv: &Convolution<'_, f32>, out: Output<'_, f32>) {

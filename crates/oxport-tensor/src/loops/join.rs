@@ -112,9 +112,12 @@ struct Out {
 
 type Kernels<'a> = [(&'a Tensor, &'a dyn Fn(&mut [TensorMut]) -> bool)];
 
-/// A function of float32 numbers that kernels of products compute as well.
+/// A function that is known elsewhere: those of float32 numbers to the kernels of products, which compute them as well,
+/// copies to the walk over the elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
+    /// The element itself.
+    Copy,
     /// Of a number, a factor and a shift.
     ScaleShift,
     Sum,

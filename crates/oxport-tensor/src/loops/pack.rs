@@ -16,9 +16,7 @@ pub(crate) unsafe fn move_2d(
     if from_strides.0 == row && to_strides.0 == row {
         for i in 0..n.1 as isize {
             // SAFETY: both rows are contiguous and valid by the contract.
-            unsafe {
-                to.offset(i * to_strides.1).copy_from_nonoverlapping(from.offset(i * from_strides.1), n.0 * size);
-            }
+            unsafe { copy_row(from.offset(i * from_strides.1), to.offset(i * to_strides.1), n.0 * size) };
         }
         return;
     }
@@ -32,6 +30,27 @@ pub(crate) unsafe fn move_2d(
             _ => move_elements::<[u64; 2]>(from, from_strides, to, to_strides, n),
         }
     }
+}
+
+/// Copies bytes; few of them by registers, since a call takes as long as some of these.
+///
+/// # Safety
+/// So many bytes are valid on both sides, which do not overlap.
+#[inline(always)]
+unsafe fn copy_row(from: *const u8, to: *mut u8, bytes: usize) {
+    const REGISTER: usize = 16;
+    const FEW: usize = 512;
+    if !(REGISTER..=FEW).contains(&bytes) {
+        // SAFETY: passed on.
+        return unsafe { to.copy_from_nonoverlapping(from, bytes) };
+    }
+    let last = bytes - REGISTER;
+    // SAFETY: all registers are within the row; the last one may write some bytes again.
+    let copy = |at: usize| unsafe { to.add(at).copy_from_nonoverlapping(from.add(at), REGISTER) };
+    for at in (0..last).step_by(REGISTER) {
+        copy(at);
+    }
+    copy(last);
 }
 
 /// # Safety

@@ -234,3 +234,19 @@ fn reversed_rows_are_copied() {
         assert_eq!(Vec::<f64>::from(&reversed), want, "{dtype}");
     }
 }
+
+/// Short rows go by registers: nothing beside them is written.
+#[test]
+fn rows_between_gaps_are_copied() {
+    for n in [1, 2, 3, 15, 16, 17, 31, 32, 33, 48, 64, 100, 511, 512, 513, 600] {
+        let all: Vec<u8> = (0..5 * (n + 3)).map(|i| (i % 251 + 1) as u8).collect();
+        let x = Tensor::from_vec(&[5, n + 3], all).unwrap().view(|l| l.narrow(1, 2, n)).unwrap();
+        let mut out = Tensor::zeros(DType::U8, &[5, n + 7]).unwrap().into_mut().unwrap();
+        let place = out.layout().narrow(1, 3, n).unwrap();
+        out.part(place, |place| copy(&x, place)).unwrap();
+        let (x, out) = (x.to_vec::<u8>().unwrap(), out.freeze().to_vec::<u8>().unwrap());
+        for (x, row) in x.chunks(n as usize).zip(out.chunks(n as usize + 7)) {
+            assert_eq!(row, [&[0; 3], x, &[0; 4]].concat(), "{n}");
+        }
+    }
+}
