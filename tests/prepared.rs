@@ -8,8 +8,8 @@ use oxport_testkit::samples::parse;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Rows of which nothing is prepared here: their samples are too small for it to pay (larger calls are in `recurrent`, in
-/// the fixtures, and in the tests of products and convolutions), and one form has no running statistics.
+/// Rows of which nothing is prepared here: their samples are too small for it to pay (larger calls are in `recurrent`,
+/// in the fixtures, and in the tests of products and convolutions), and one form has no running statistics.
 const NEVER: &[&str] = &[
     "aten::_native_batch_norm_legit.no_stats",
     "aten::addmm",
