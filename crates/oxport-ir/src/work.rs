@@ -69,6 +69,24 @@ impl Class {
         Class::Attention,
         Class::Recurrence,
     ];
+
+    /// Its name in reports: `product`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Call => "call",
+            Class::Move => "move",
+            Class::Copy => "copy",
+            Class::Pointwise => "pointwise",
+            Class::Reduction => "reduction",
+            Class::Search => "search",
+            Class::Transform => "transform",
+            Class::Solve => "solve",
+            Class::Product => "product",
+            Class::Convolution => "convolution",
+            Class::Attention => "attention",
+            Class::Recurrence => "recurrence",
+        }
+    }
 }
 
 /// What a row says of the work of a call.

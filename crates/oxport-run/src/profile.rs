@@ -67,6 +67,8 @@ pub struct Profile {
 pub struct NodeProfile {
     /// The node's name; the first one's.
     pub name: Arc<str>,
+    /// The names of all nodes that are computed in the pass; none where several passes are summed.
+    pub nodes: Box<[Arc<str>]>,
     /// The operator, `aten::add.Tensor`, or operators, `aten::convolution + aten::relu`.
     pub op: Box<str>,
     /// How often it ran.
@@ -87,7 +89,8 @@ impl Profile {
         let steps = self.steps.get(seen.index..=seen.index + seen.joined)?;
         let node = self.nodes.entry((seen.index, seen.joined)).or_insert_with(|| {
             let ops: Vec<&str> = steps.iter().map(|(_, op)| &**op).collect();
-            NodeProfile { name: steps[0].0.clone(), op: ops.join(" + ").into(), ..NodeProfile::default() }
+            let nodes = steps.iter().map(|(name, _)| name.clone()).collect();
+            NodeProfile { name: steps[0].0.clone(), nodes, op: ops.join(" + ").into(), ..NodeProfile::default() }
         });
         node.calls += 1;
         node.time += seen.time;

@@ -12,7 +12,7 @@ use crate::text;
 use indexmap::{IndexMap, IndexSet};
 use oxport_ir::infer::cost_of;
 use oxport_ir::terminal::{Lines, Plain};
-use oxport_ir::{Class, Cost, Diagnostic, ExportedProgram, Graph, Loc, Node, NodeId, NodeKind, Severity};
+use oxport_ir::{Cost, Diagnostic, ExportedProgram, Graph, Loc, Node, NodeId, NodeKind, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -319,7 +319,7 @@ impl Viewer<'_, '_> {
             meta: extra,
             graphs: Vec::new(),
             filled: String::new(),
-            class: cost.map_or(String::new(), |cost| class(cost.class)),
+            class: cost.map_or(String::new(), |cost| cost.class.name().into()),
             cost: cost.map(|cost| [rounded((source.model)(&cost)), rounded(cost.flops), rounded(cost.bytes)]),
             time: source.measured.get(&*node.name).filter(|_| is_top).map(|time| rounded(*time)),
             change,
@@ -364,10 +364,6 @@ fn modules(node: &Node) -> String {
 fn view_of_cluster(cluster: &Cluster) -> ClusterView {
     let (name, path, class) = (plain(&cluster.name), plain(&cluster.path), plain(&cluster.class));
     ClusterView { name, path, class, parent: cluster.parent }
-}
-
-fn class(class: Class) -> String {
-    format!("{class:?}").to_lowercase()
 }
 
 /// The symbols of all values, with their ranges.

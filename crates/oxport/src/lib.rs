@@ -68,6 +68,7 @@ pub mod json;
 pub mod kind;
 pub mod listing;
 pub mod names;
+pub mod peak;
 mod prepare;
 pub mod profile;
 #[cfg(feature = "rewrite")]

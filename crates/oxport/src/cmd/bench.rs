@@ -3,6 +3,7 @@
 use super::RunArgs;
 use super::output::check_trace;
 use super::report::{json, with_spinner};
+use oxport::peak::Peak;
 use oxport::profile::{Profiler, Row};
 use oxport::{PlanOptions, ReadLimits, Result};
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ impl Bench {
         plan.run(inputs.clone())?;
         let first_ms = ms(start);
         let is_profiled = self.profile || self.trace.is_some();
-        let mut profiler = is_profiled.then(|| Profiler::new(&prepared, plan.new_profile()));
+        let mut profiler = is_profiled.then(|| Profiler::new(&prepared, &inputs, plan.new_profile()));
         let mut times = Vec::with_capacity(self.runs);
         let mut computed = None;
         with_spinner("running", || -> Result<()> {
@@ -99,9 +100,11 @@ impl Bench {
         if let (Some(path), Some(profiler)) = (&self.trace, &profiler) {
             oxport_pt2::write_atomic(path, profiler.chrome_trace().to_string().as_bytes())?;
         }
+        let peak = profiler.is_some().then(|| Peak::measure(&toolchain, &options)).transpose()?;
+        let profiled = profiler.as_ref().zip(peak);
         if self.json {
-            if let Some(profiler) = &profiler {
-                report["profile"] = record(profiler);
+            if let Some((profiler, peak)) = profiled {
+                report["profile"] = record(profiler, peak);
             }
             json(&report);
             return Ok(ExitCode::SUCCESS);
@@ -112,8 +115,8 @@ impl Bench {
                 None => outln!("{k:12} {v}"),
             });
         }
-        if let Some(profiler) = &profiler {
-            print(profiler);
+        if let Some((profiler, peak)) = profiled {
+            print(profiler, peak);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -123,16 +126,21 @@ impl Bench {
 const SLOWEST: usize = 20;
 
 /// Tables of the time of one run, on average.
-fn print(profiler: &Profiler) {
+fn print(profiler: &Profiler, peak: Peak) {
     let runs = profiler.runs.max(1) as f64;
     let total = profiler.profile.total().as_secs_f64().max(f64::MIN_POSITIVE);
+    outln!("peak         {:.1} GFLOP/s, {:.1} GB/s", peak.flops, peak.bytes);
     let table = |title: &str, rows: &[Row]| {
         outln!("{title}");
+        outln!("{:>10} {:>5} {:>7} {:>9} {:>8} {:>7}", "ms", "%", "calls", "GFLOP/s", "GB/s", "of peak");
         for row in rows {
             let (ms, share) = (row.time.as_secs_f64() * 1e3 / runs, 100.0 * row.time.as_secs_f64() / total);
-            let (calls, mb) = (row.calls as f64 / runs, row.bytes as f64 / 1e6 / runs);
+            let calls = row.calls as f64 / runs;
+            let nanoseconds = row.time.as_secs_f64().max(f64::MIN_POSITIVE) * 1e9;
+            let (flops, bytes) = (row.flops / nanoseconds, row.traffic / nanoseconds);
+            let of_peak = format!("{:.0} %", 100.0 * peak.share(row.flops, row.traffic, nanoseconds));
             let name = if row.name.is_empty() { "(the model itself)" } else { &row.name };
-            outln!("{ms:10.3} ms {share:5.1} % {calls:7.0} calls {mb:10.2} MB  {name}");
+            outln!("{ms:10.3} {share:5.1} {calls:7.0} {flops:9.1} {bytes:8.1} {of_peak:>7}  {name}");
         }
     };
     table("by operator, one run:", &profiler.by_operator());
@@ -142,14 +150,17 @@ fn print(profiler: &Profiler) {
 }
 
 /// The sums of all measured runs.
-fn record(profiler: &Profiler) -> serde_json::Value {
+fn record(profiler: &Profiler, peak: Peak) -> serde_json::Value {
     let row = |row: &Row| {
-        let ms = row.time.as_secs_f64() * 1e3;
-        serde_json::json!({"name": row.name, "calls": row.calls, "ms": ms, "bytes": row.bytes})
+        serde_json::json!({
+            "name": row.name, "calls": row.calls, "ms": row.time.as_secs_f64() * 1e3, "bytes": row.bytes,
+            "flops": row.flops, "traffic": row.traffic, "class": row.class.map(oxport_ir::Class::name),
+        })
     };
     let rows = |list: Vec<Row>| list.iter().map(row).collect::<Vec<_>>();
     serde_json::json!({
         "runs": profiler.runs,
+        "peak": {"gflops": peak.flops, "gbytes": peak.bytes},
         "operators": rows(profiler.by_operator()),
         "modules": rows(profiler.by_module()),
         "nodes": rows(profiler.by_node()),

@@ -171,7 +171,7 @@ impl View {
         for _ in 0..WARMUP {
             plan.run(inputs.to_vec())?;
         }
-        let mut profiler = Profiler::new(&prepared, plan.new_profile());
+        let mut profiler = Profiler::new(&prepared, inputs, plan.new_profile());
         for _ in 0..self.runs.max(1) {
             profiler.begin();
             plan.watch(inputs.to_vec(), plan.initial_state(), &mut |seen| profiler.add(seen))?;
