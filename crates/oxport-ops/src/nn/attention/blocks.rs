@@ -14,14 +14,16 @@
 //! scoresᵀ = keys · queriesᵀ                           accᵀ += valuesᵀ · weightsᵀ
 //! ```
 //!
+//! Where a product of a head takes less time than its preparations, those of all heads are made at once.
+//!
 //! Laws: blocks are cut by shapes alone and visited in order, so results do not depend on threads; rows and columns
 //! give the same bits.
 
 use super::softmax::{Running, by_columns, by_row};
 use crate::support::dense::{Compute, span};
 use oxport_ir::{Error, Result};
-use oxport_tensor::gemm::{Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm, interleave};
-use oxport_tensor::{Element, Tensor, parallel};
+use oxport_tensor::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm, interleave};
+use oxport_tensor::{Element, Tensor, filled, parallel};
 
 /// Queries of a block.
 const QUERIES: usize = 64;
@@ -33,6 +35,10 @@ const COLUMNS: usize = 16;
 const ROWS: usize = 4;
 /// Below this many multiply-adds an attention is not worth waking threads for.
 const PARALLEL_WORK: usize = 1 << 18;
+/// Numbers of the operands of a small product at most: what batches of products take without cutting them up.
+const SMALL: usize = 2048;
+/// Scores that a task turns into weights.
+const SCORES: usize = 1 << 12;
 
 /// An attention over tensors of one type; query, key, value and mask have the same leading dimensions, expanded.
 pub(super) struct Attention<'a> {
@@ -134,15 +140,25 @@ pub(super) fn attend<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compu
         features,
         width,
     };
-    let is_small = sums.len().saturating_mul(s).saturating_mul(features + width) < PARALLEL_WORK;
-    let per_task = if is_small { sums.len() } else { 1 };
+    if of.is_small() {
+        return of.all_at_once(out, sums);
+    }
+    let is_one_task = sums.len().saturating_mul(s).saturating_mul(features + width) < PARALLEL_WORK;
+    let per_task = if is_one_task { sums.len() } else { 1 };
+    if l <= QUERIES {
+        let head = |state: &mut State<T>, head: usize, out: &mut [T], sums: &mut [T]| match l <= ROWS {
+            true => of.rows(state, head, out, sums),
+            false => of.columns(state, head, &of.pack(head), 0, out, sums),
+        };
+        parallel::for_chunks_of_two_with((out, l * width), (sums, l), per_task, || State::new(&of), head);
+        return Ok(());
+    }
     parallel::for_chunks_of_two((out, l * width), (sums, l), per_task, |head, out, sums| {
         let packed = of.pack(head);
-        let one = |state: &mut State<T>, i: usize, out: &mut [T], sums: &mut [T]| match l <= ROWS {
-            true => of.rows(state, head, out, sums),
-            false => of.columns(state, head, &packed, i * QUERIES, out, sums),
+        let block = |state: &mut State<T>, i: usize, out: &mut [T], sums: &mut [T]| {
+            of.columns(state, head, &packed, i * QUERIES, out, sums);
         };
-        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), per_task, || State::new(&of), one);
+        parallel::for_chunks_of_two_with((out, QUERIES * width), (sums, QUERIES), per_task, || State::new(&of), block);
     });
     Ok(())
 }
@@ -160,9 +176,75 @@ impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> State<T> {
 }
 
 impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_, T> {
-    /// The keys and values that several blocks of columns meet.
+    /// Whether the products of a head are small, and its queries columns.
+    fn is_small(&self) -> bool {
+        let numbers = |m: usize, n: usize, k: usize| m.saturating_add(n).saturating_mul(k);
+        let most = numbers(self.l, self.s, self.features).max(numbers(self.l, self.width, self.s));
+        self.l > ROWS && self.s <= KEYS && most <= SMALL
+    }
+
+    /// The scores of all heads, their weights, and the sums of the values. The scores of a head, a column for each
+    /// query, have a row of scales behind them.
+    fn all_at_once(&self, out: &mut [T], sums: &mut [T]) -> Result<()> {
+        let (l, width, columns) = (self.l, self.width, self.l.next_multiple_of(COLUMNS));
+        let keys = if self.causal { self.s.min(l) } else { self.s };
+        let head_len = (keys + 1) * columns;
+        let mut scores = filled(T::zero(), sums.len() / l * head_len)?;
+        let sizes = &self.q.sizes[..];
+        let side_by_side = |len: usize| -> Vec<usize> {
+            (1..=sizes.len()).map(|d| sizes[d..].iter().product::<usize>() * len).collect()
+        };
+        let by_head = side_by_side(head_len);
+        let batch = Batch { sizes, a: &self.k.strides, b: &self.q.strides, c: &by_head, start: &[] };
+        let (a, b) = (self.k.at(0, 0), self.q.at(0, 0).t());
+        let product = Product { alpha: self.scale, batch, ..Product::new(keys, l, self.features, a, b) };
+        gemm(&product, MatMut { data: &mut scores, rows: columns, cols: 1 });
+        let state = || (Running::new(columns), Vec::new());
+        let weigh = |(running, mask): &mut (Running<T>, Vec<T>), head: usize, scores: &mut [T], sums: &mut [T]| {
+            let (scores, scales) = scores.split_at_mut(keys * columns);
+            running.start(columns);
+            self.hide(scores, (head, 0, 0), (columns, l), mask);
+            by_columns(scores, columns, running, &mut []);
+            scales.iter_mut().enumerate().for_each(|(i, scale)| *scale = running.scale(i));
+            sums.iter_mut().enumerate().for_each(|(i, sum)| *sum = running.logarithm(i));
+        };
+        let per_task = SCORES.div_ceil(head_len);
+        parallel::for_chunks_of_two_with((&mut scores[..], head_len), (sums, l), per_task, state, weigh);
+        let batch = Batch { sizes, a: &by_head, b: &self.v.strides, c: &side_by_side(l * width), start: &[] };
+        let (a, b) = (Mat::new(&scores[..], columns, 1).t(), self.v.at(0, 0));
+        gemm(&Product { batch, ..Product::new(l, width, keys, a, b) }, MatMut { data: out, rows: width, cols: 1 });
+        for (out, scores) in out.chunks_exact_mut(l * width).zip(scores.chunks_exact(head_len)) {
+            for (row, &scale) in out.chunks_exact_mut(width).zip(&scores[keys * columns..]) {
+                row.iter_mut().for_each(|y| *y *= scale);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the mask to scores whose columns are queries, from a query and a key of a head on; those of keys that a
+    /// causal query does not see are −∞.
+    fn hide(
+        &self,
+        scores: &mut [T],
+        (head, first, key): (usize, usize, usize),
+        (columns, rows): (usize, usize),
+        turned: &mut Vec<T>,
+    ) {
+        if let Some(mask) = &self.mask {
+            let all = mask.at(head, first);
+            let mask = Mat { data: &all.data[key * all.cols..], ..all };
+            add_mask(scores, columns, rows, mask, turned);
+        }
+        if self.causal {
+            // A key is not seen by the queries before it.
+            for (j, row) in scores.chunks_exact_mut(columns).enumerate() {
+                row[..(key + j).saturating_sub(first).min(rows)].fill(T::neg_infinity());
+            }
+        }
+    }
+
+    /// The keys and values that blocks of columns meet.
     fn pack(&self, head: usize) -> Vec<Pair<T>> {
-        let end = if self.l <= ROWS { 0 } else { self.s };
         let pair = |key: usize| {
             let keys = KEYS.min(self.s - key);
             Pair {
@@ -170,7 +252,7 @@ impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_,
                 values: Packed::lhs(self.width, keys, self.v.at(head, key).t()),
             }
         };
-        (0..end).step_by(KEYS).map(pair).collect()
+        (0..self.s).step_by(KEYS).map(pair).collect()
     }
 
     /// All queries of a head, as rows.
@@ -237,17 +319,7 @@ impl<T: Compute + Multiply<Acc = T> + oxport_tensor::gemm::Compute> Operands<'_,
             product.a = Lhs::Packed(std::slice::from_ref(&pair.keys));
             product.b = Rhs::Packed(std::slice::from_ref(&queries));
             gemm(&product, MatMut { data: scores, rows: columns, cols: 1 });
-            if let Some(mask) = &self.mask {
-                let all = mask.at(head, first);
-                let mask = Mat { data: &all.data[key * all.cols..], ..all };
-                add_mask(scores, columns, rows, mask, &mut state.mask);
-            }
-            if self.causal {
-                // A key is not seen by the queries before it.
-                for (j, row) in scores.chunks_exact_mut(columns).enumerate() {
-                    row[..(key + j).saturating_sub(first).min(rows)].fill(T::neg_infinity());
-                }
-            }
+            self.hide(scores, (head, first, key), (columns, rows), &mut state.mask);
             by_columns(scores, columns, &mut state.running, acc);
             let b = Mat::new(&*scores, columns, 1);
             let mut product =
