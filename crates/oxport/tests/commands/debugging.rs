@@ -124,13 +124,16 @@ fn warm_runs_are_profiled() {
     let list = |of: &str| found["profile"][of].as_array().expect("a list").clone();
     let linear = list("operators").into_iter().find(|row| row["name"] == "aten::linear").expect("it is called");
     assert_eq!(linear["calls"].as_u64().map(|n| n % 3), Some(0), "three runs: {linear}");
+    let number = |of: &Value, key: &str| of[key].as_f64().expect("a number");
+    assert!(number(&linear, "flops") > number(&linear, "traffic") && linear["class"] == "product", "{linear}");
+    assert!(number(&found["profile"]["peak"], "gflops") > 0.0 && number(&found["profile"]["peak"], "gbytes") > 0.0);
     assert!(
         list("modules").iter().any(|row| row["name"].as_str().is_some_and(|n| n.ends_with("layer.1.output.dense")))
     );
     let calls = |of: &str| list(of).iter().filter_map(|row| row["calls"].as_u64()).sum::<u64>();
     assert!(calls("operators") == calls("modules") && calls("modules") == calls("nodes"));
     let output = oxport(&[&bench[..], &["--trace", &at("t.json")]].concat());
-    assert!(text(&output).contains("by module:"), "{}", text(&output));
+    assert!(text(&output).contains("of peak") && text(&output).contains("by module:"), "{}", text(&output));
     let trace: Value = serde_json::from_slice(&std::fs::read(at("t.json")).expect("law: written")).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("a list");
     assert_eq!(events.len() as u64 * 3, calls("nodes"));
