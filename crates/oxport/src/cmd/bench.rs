@@ -100,10 +100,10 @@ impl Bench {
         if let (Some(path), Some(profiler)) = (&self.trace, &profiler) {
             oxport_pt2::write_atomic(path, profiler.chrome_trace().to_string().as_bytes())?;
         }
-        let peak = profiler.is_some().then(|| Peak::measure(&toolchain, &options)).transpose()?;
-        let profiled = profiler.as_ref().zip(peak);
+        // A limit on memory may leave none for it.
+        let peak = profiler.as_ref().and_then(|_| Peak::measure(&toolchain, &options).ok());
         if self.json {
-            if let Some((profiler, peak)) = profiled {
+            if let Some(profiler) = &profiler {
                 report["profile"] = record(profiler, peak);
             }
             json(&report);
@@ -115,7 +115,7 @@ impl Bench {
                 None => outln!("{k:12} {v}"),
             });
         }
-        if let Some((profiler, peak)) = profiled {
+        if let Some(profiler) = &profiler {
             print(profiler, peak);
         }
         Ok(ExitCode::SUCCESS)
@@ -126,10 +126,12 @@ impl Bench {
 const SLOWEST: usize = 20;
 
 /// Tables of the time of one run, on average.
-fn print(profiler: &Profiler, peak: Peak) {
+fn print(profiler: &Profiler, peak: Option<Peak>) {
     let runs = profiler.runs.max(1) as f64;
     let total = profiler.profile.total().as_secs_f64().max(f64::MIN_POSITIVE);
-    outln!("peak         {:.1} GFLOP/s, {:.1} GB/s", peak.flops, peak.bytes);
+    if let Some(peak) = peak {
+        outln!("peak         {:.1} GFLOP/s, {:.1} GB/s", peak.flops, peak.bytes);
+    }
     let table = |title: &str, rows: &[Row]| {
         outln!("{title}");
         outln!("{:>10} {:>5} {:>7} {:>9} {:>8} {:>7}", "ms", "%", "calls", "GFLOP/s", "GB/s", "of peak");
@@ -138,7 +140,8 @@ fn print(profiler: &Profiler, peak: Peak) {
             let calls = row.calls as f64 / runs;
             let nanoseconds = row.time.as_secs_f64().max(f64::MIN_POSITIVE) * 1e9;
             let (flops, bytes) = (row.flops / nanoseconds, row.traffic / nanoseconds);
-            let of_peak = format!("{:.0} %", 100.0 * peak.share(row.flops, row.traffic, nanoseconds));
+            let share_of_peak = |peak: Peak| 100.0 * peak.share(row.flops, row.traffic, nanoseconds);
+            let of_peak = peak.map_or_else(|| "–".to_string(), |peak| format!("{:.0} %", share_of_peak(peak)));
             let name = if row.name.is_empty() { "(the model itself)" } else { &row.name };
             outln!("{ms:10.3} {share:5.1} {calls:7.0} {flops:9.1} {bytes:8.1} {of_peak:>7}  {name}");
         }
@@ -150,7 +153,7 @@ fn print(profiler: &Profiler, peak: Peak) {
 }
 
 /// The sums of all measured runs.
-fn record(profiler: &Profiler, peak: Peak) -> serde_json::Value {
+fn record(profiler: &Profiler, peak: Option<Peak>) -> serde_json::Value {
     let row = |row: &Row| {
         serde_json::json!({
             "name": row.name, "calls": row.calls, "ms": row.time.as_secs_f64() * 1e3, "bytes": row.bytes,
@@ -160,7 +163,7 @@ fn record(profiler: &Profiler, peak: Peak) -> serde_json::Value {
     let rows = |list: Vec<Row>| list.iter().map(row).collect::<Vec<_>>();
     serde_json::json!({
         "runs": profiler.runs,
-        "peak": {"gflops": peak.flops, "gbytes": peak.bytes},
+        "peak": peak.map(|peak| serde_json::json!({"gflops": peak.flops, "gbytes": peak.bytes})),
         "operators": rows(profiler.by_operator()),
         "modules": rows(profiler.by_module()),
         "nodes": rows(profiler.by_node()),
