@@ -26,7 +26,7 @@ pub struct Profiler {
 }
 
 /// What is known of a node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct NodeWork {
     /// The module around it.
     module: String,
@@ -55,7 +55,7 @@ pub struct Event {
 }
 
 /// The sum of some nodes, over all collected runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// The operator, or the path of the module.
     pub name: String,
@@ -142,15 +142,7 @@ impl Profiler {
             let name = key(n);
             let cost = self.work(&n.nodes);
             let class = (n.nodes.len() == 1).then_some(cost.class);
-            let row = rows.entry(name.clone()).or_insert_with(|| Row {
-                name,
-                calls: 0,
-                time: Duration::ZERO,
-                bytes: 0,
-                flops: 0.0,
-                traffic: 0.0,
-                class,
-            });
+            let row = rows.entry(name.clone()).or_insert_with(|| Row { name, class, ..Row::default() });
             row.calls += u64::from(n.calls);
             row.time += n.time;
             row.bytes += n.bytes;
