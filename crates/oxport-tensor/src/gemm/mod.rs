@@ -66,6 +66,7 @@ pub use runs::{Runs, ZEROS};
 pub(crate) use spaced::Spaced;
 pub(crate) use strip::{Strip, Strips};
 pub use tensor::{Affine, PackedMatrix, Right, affine, matmul};
+pub use tiny::SMALL;
 pub use view::{After, Batch, Epilogue, Lhs, Mat, MatMut, Product, Rhs, Start};
 pub(crate) use view::{Channels, Finished, Residual, Tail};
 pub(crate) use view::{extent, is_disjoint};

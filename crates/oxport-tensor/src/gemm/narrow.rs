@@ -29,19 +29,33 @@ enum Road {
     Sum,
 }
 
+impl Road {
+    /// The one for a product `m×k×n` by a matrix of such strides of rows and columns; `None` if it is not narrow.
+    fn of([m, k, n]: [usize; 3], (rows, cols): (usize, usize)) -> Option<Road> {
+        match () {
+            () if m > MAX_ROWS || k == 0 => None,
+            () if rows == 1 && k >= 32 => Some(Road::Dot),
+            () if cols == 1 && n >= 32 => Some(Road::Sum),
+            () => None,
+        }
+    }
+}
+
+/// Whether such a product by a matrix of such strides of rows and columns is narrow.
+pub(super) fn takes(sizes: [usize; 3], strides: (usize, usize)) -> bool {
+    Road::of(sizes, strides).is_some()
+}
+
 /// Computes the product if it is narrow; false leaves it to the tiles.
 pub(super) fn run<T: Multiply>(one: &One<'_, T>, threads: usize) -> bool {
     let Operand::Strided(a, a_at) = one.a else { return false };
-    if one.m > MAX_ROWS || one.k == 0 {
-        return false;
-    }
-    let road = match one.b {
-        Operand::Packed(_) if one.m == 1 => Road::Stream,
-        Operand::Strided(_, at) if at.1 == 1 && one.k >= 32 => Road::Dot,
-        Operand::Strided(_, at) if at.2 == 1 && one.n >= 32 => Road::Sum,
-        _ => return false,
-    };
     let (m, k) = (one.m, one.k);
+    let road = match one.b {
+        Operand::Packed(_) if m == 1 && k > 0 => Some(Road::Stream),
+        Operand::Strided(_, (_, rows, cols)) => Road::of([m, k, one.n], (rows, cols)),
+        _ => None,
+    };
+    let Some(road) = road else { return false };
     let mut scratch = Scratch::take::<T::Acc>(m * k);
     let rows = scratch.slice::<T::Acc>(m * k);
     for (i, row) in rows.chunks_exact_mut(k).enumerate() {

@@ -4,6 +4,7 @@
 //! Law: as in a tile, since k is a single slice.
 
 use super::block::CView;
+use super::narrow;
 use super::pack::{Cols, Rows, Source, pack_panel};
 use super::tile::TileOut;
 use super::view::{Epilogue, Lhs, Product, Rhs, Start};
@@ -11,8 +12,9 @@ use super::{Compute, Multiply};
 use crate::parallel;
 use crate::scratch::Scratch;
 
-/// Numbers of both operands at most: they stay in the L1 cache, and take less time than a large product's preparations.
-const MOST: usize = 2048;
+/// Numbers of both operands of a small product at most: they stay in the L1 cache, and take less time than a large
+/// product's preparations.
+pub const SMALL: usize = 4096;
 /// What a product costs beside its multiply-adds, in these.
 const OVERHEAD: usize = 2048;
 /// Multiply-adds of a task.
@@ -22,16 +24,21 @@ const TASK: usize = 1 << 18;
 pub(super) fn run<T: Multiply>(p: &Product<'_, T>, batch: &[[usize; 4]], c: CView<T>) -> bool {
     let (Lhs::Strided(a), Rhs::Strided(b)) = (&p.a, &p.b) else { return false };
     let (m, n, k) = (p.m, p.n, p.k);
-    let is_small = (1..=T::Acc::K_BLOCK).contains(&k) && k.saturating_mul(m.saturating_add(n)) <= MOST;
+    let is_small = (1..=T::Acc::K_BLOCK).contains(&k) && k.saturating_mul(m.saturating_add(n)) <= SMALL;
     let is_plain = matches!(p.epilogue, Epilogue { start: Start::Zero, after: None });
+    let kernels = T::Acc::kernels();
+    let in_place = b.cols == 1 && n.is_multiple_of(kernels.half);
+    // A few rows read columns faster than these are packed; so does a single column rows.
+    let is_narrow = match n {
+        1 if m > 1 => narrow::takes([1, k, m], (a.cols, a.rows)),
+        _ => !in_place && narrow::takes([m, k, n], (b.rows, b.cols)),
+    };
     // Complex products are made of real ones from some size on.
-    if batch.len() < 2 || !is_small || !is_plain || c.cols != 1 || T::Acc::IS_COMPLEX {
+    if batch.len() < 2 || !is_small || is_narrow || !is_plain || c.cols != 1 || T::Acc::IS_COMPLEX {
         return false;
     }
-    let kernels = T::Acc::kernels();
     let (rows, cols) = (Rows::new(m, kernels), Cols::new(n, kernels));
     let is_direct = T::as_acc(&[]).is_some();
-    let in_place = b.cols == 1 && n.is_multiple_of(kernels.half);
     let counts = [m * k, cols.padded() * k, if is_direct { 0 } else { m * n }];
     let some = |products: &[[usize; 4]]| {
         let c = &c;

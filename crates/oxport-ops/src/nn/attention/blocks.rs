@@ -22,7 +22,9 @@
 use super::softmax::{Running, by_columns, by_row};
 use crate::support::dense::{Compute, span};
 use oxport_ir::{Error, Result};
-use oxport_tensor::gemm::{Batch, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm, interleave};
+use oxport_tensor::gemm::{
+    Batch, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, SMALL, Start, gemm, interleave,
+};
 use oxport_tensor::{Element, Tensor, filled, parallel};
 
 /// Queries of a block.
@@ -35,8 +37,6 @@ const COLUMNS: usize = 16;
 const ROWS: usize = 4;
 /// Below this many multiply-adds an attention is not worth waking threads for.
 const PARALLEL_WORK: usize = 1 << 18;
-/// Numbers of the operands of a small product at most: what batches of products take without cutting them up.
-const SMALL: usize = 2048;
 /// Scores that a task turns into weights.
 const SCORES: usize = 1 << 12;
 
