@@ -40,6 +40,8 @@ pub(crate) struct Body {
     pub frames: Frames,
     /// Memory of what leaves the body.
     pub results: Arc<FreeList>,
+    /// Memory of what kernels make for themselves.
+    pub temporaries: FreeList,
     /// How often a region of the arena could not be used because the previous buffer there was still alive.
     pub refused: AtomicUsize,
     /// Which steps are computed together.

@@ -170,6 +170,7 @@ impl<'a> Lowering<'a> {
             cache: Default::default(),
             frames: Default::default(),
             results: Default::default(),
+            temporaries: Default::default(),
             refused: Default::default(),
             joining: self.joining,
         })

@@ -251,7 +251,7 @@ impl Plan {
         }
         let fed = self.fed(&inputs, &state);
         let cx = RunCx::new(self.seed);
-        let results = self.pool.install(|| recycling(|| self.body.run(&cx, fed, watch)))?;
+        let results = self.pool.install(|| recycling(&self.body.temporaries, || self.body.run(&cx, fed, watch)))?;
         assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 

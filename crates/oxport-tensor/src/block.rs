@@ -1,12 +1,13 @@
 //! [`Block`]: memory of the heap, or pages of its own. Large blocks of the heap that are freed are kept for the next of
-//! their size: those of a computation on its thread, while it runs ([`recycling`]), and those of results, when their
-//! users have dropped them, for the next run ([`FreeList`]).
+//! their size: those of a computation on its thread, while it runs and for its next run ([`recycling`]), and those of
+//! results, when their users have dropped them, for the next run ([`FreeList`]).
 //!
 //! The system gives the pages of a fresh block one by one, when they are first touched: that takes longer than most
 //! kernels, and longer than clearing memory that is there.
 //!
 //! Laws: a block is kept or freed, never both; what [`Block::zeroed`] takes is cleared; no more than [`MOST`] bytes lie
-//! unused in a computation, and [`MOST_RESULTS`] between runs.
+//! unused in a computation, and [`MOST_RESULTS`] and [`MOST_BETWEEN`] between runs; a run frees what it did not use of
+//! the last one's.
 
 use crate::pages::{HUGE, Pages};
 use crate::{Error, Result};
@@ -19,12 +20,12 @@ use std::sync::{Mutex, PoisonError};
 /// The alignment of owned storages and of arena regions, in bytes: a cache line, an AVX-512 vector.
 pub const ALIGN: usize = 64;
 
-/// The least block that is worth keeping, in bytes.
-const LEAST: usize = 1 << 20;
+/// The least block that is worth keeping, in bytes; smaller ones are the heap's.
+const LEAST: usize = 1 << 16;
 /// The most bytes that are kept at a time.
 const MOST: usize = 256 << 20;
-/// The least block of a result that is worth keeping; smaller ones are the heap's.
-const LEAST_RESULT: usize = 1 << 16;
+/// The most bytes that a computation keeps for its next run.
+const MOST_BETWEEN: usize = 8 << 20;
 /// The most bytes that a list keeps at a time.
 const MOST_RESULTS: usize = 64 << 20;
 
@@ -37,13 +38,23 @@ thread_local! {
 struct Kept {
     blocks: Vec<ManuallyDrop<Block>>,
     bytes: usize,
+    /// How many of them no one has used since the last run.
+    unused: usize,
 }
 
 impl Kept {
     fn remove(&mut self, i: usize) -> ManuallyDrop<Block> {
         let block = self.blocks.remove(i);
         self.bytes -= block.size();
+        self.unused -= usize::from(i < self.unused);
         block
+    }
+
+    /// Frees the oldest one.
+    fn forget(&mut self) {
+        let oldest = self.remove(0);
+        // SAFETY: it was the list's, which has it no more.
+        unsafe { oldest.free() }
     }
 
     /// The smallest block of so many bytes, or of somewhat more.
@@ -59,9 +70,7 @@ impl Kept {
         self.bytes += block.size();
         self.blocks.push(block);
         while self.bytes > most {
-            let oldest = self.remove(0);
-            // SAFETY: it was the list's, which has it no more.
-            unsafe { oldest.free() }
+            self.forget();
         }
     }
 }
@@ -76,16 +85,18 @@ impl Drop for Kept {
 }
 
 /// Runs `f`; the storages that it makes on this thread reuse the memory of those that were dropped on this thread
-/// meanwhile.
-pub fn recycling<R>(f: impl FnOnce() -> R) -> R {
-    /// Puts back what an enclosing call keeps, and frees what this one kept; on panics, too.
-    struct Restore(Option<Kept>);
-    impl Drop for Restore {
+/// meanwhile, or in the last run with this list.
+pub fn recycling<R>(list: &FreeList, f: impl FnOnce() -> R) -> R {
+    /// Puts back what an enclosing call keeps, and what this one kept into its list; on panics, too.
+    struct Restore<'a>(&'a FreeList, Option<Kept>);
+    impl Drop for Restore<'_> {
         fn drop(&mut self) {
-            drop(KEPT.replace(self.0.take()));
+            if let Some(kept) = KEPT.replace(self.1.take()) {
+                self.0.end(kept);
+            }
         }
     }
-    let _restore = Restore(KEPT.replace(Some(Kept::default())));
+    let _restore = Restore(list, KEPT.replace(Some(list.begin())));
     f()
 }
 
@@ -113,15 +124,31 @@ pub(crate) fn keep(block: ManuallyDrop<Block>) -> bool {
     kept.unwrap_or(false)
 }
 
-/// Memory for the results of a computation that runs again and again: what is dropped by the user of one result serves
-/// the next one of its size. It goes with the list and the last of its storages.
+/// Memory of a computation that runs again and again: for results, where what is dropped by the user of one serves the
+/// next one of its size, or for what it makes [meanwhile](recycling). It goes with the list and the last of its
+/// storages.
 #[derive(Default)]
 pub struct FreeList(Mutex<Kept>);
 
 impl FreeList {
+    /// All blocks, for a run.
+    fn begin(&self) -> Kept {
+        let mut kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        kept.unused = kept.blocks.len();
+        kept
+    }
+
+    /// Those that a run used, in the place of what another run left meanwhile.
+    fn end(&self, mut kept: Kept) {
+        while kept.unused > 0 || kept.bytes > MOST_BETWEEN {
+            kept.forget();
+        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
     /// Whether storages of so many bytes come back.
     pub(crate) fn keeps(len: usize) -> bool {
-        (LEAST_RESULT..=MOST_RESULTS).contains(&len)
+        (LEAST..=MOST_RESULTS).contains(&len)
     }
 
     /// A block that has come back, for so many bytes, which are what they were.
@@ -237,7 +264,7 @@ mod tests {
     #[test]
     fn a_freed_block_serves_the_next_and_is_clear() {
         let len = LEAST + 7;
-        let (first, second, small, after) = recycling(|| {
+        let (first, second, small, after) = recycling(&FreeList::default(), || {
             let bytes = Storage::copy_of(&vec![7; len]).unwrap();
             let first = place(&bytes);
             drop(bytes);
@@ -256,9 +283,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_run_used_serves_the_next_run() {
+        let list = FreeList::default();
+        let run = |len: usize| recycling(&list, || Storage::zeroed(len).map(|bytes| place(&bytes)).unwrap());
+        assert_eq!(run(LEAST), run(LEAST));
+        let left = || list.0.lock().unwrap().bytes;
+        assert_eq!(left(), Block::size_of(LEAST));
+        run(2 * LEAST);
+        assert_eq!(left(), Block::size_of(2 * LEAST), "the other one was not used");
+        run(MOST_BETWEEN);
+        assert_eq!(left(), 0);
+    }
+
+    #[test]
     fn what_the_user_of_a_result_drops_serves_the_next() {
         let list = Arc::new(FreeList::default());
-        let len = LEAST_RESULT + 7;
+        let len = LEAST + 7;
         let first = Storage::of_list(&list, len).unwrap();
         assert!(first.bytes().iter().all(|&b| b == 0));
         let also = first.clone();
@@ -285,7 +325,7 @@ mod tests {
 
     #[test]
     fn no_more_than_the_bound_is_kept() {
-        recycling(|| {
+        recycling(&FreeList::default(), || {
             let size = MOST / 4;
             let many: Vec<Storage> = (0..6).map(|_| Storage::zeroed(size).unwrap()).collect();
             drop(many);
@@ -293,7 +333,9 @@ mod tests {
                 let kept = kept.as_ref().unwrap();
                 assert!(kept.blocks.len() == 3 && kept.bytes <= MOST, "{} bytes", kept.bytes);
             });
-            recycling(|| KEPT.with_borrow(|kept| assert!(kept.as_ref().unwrap().blocks.is_empty())));
+            recycling(&FreeList::default(), || {
+                KEPT.with_borrow(|kept| assert!(kept.as_ref().unwrap().blocks.is_empty()))
+            });
             KEPT.with_borrow(|kept| assert_eq!(kept.as_ref().unwrap().blocks.len(), 3));
         });
         KEPT.with_borrow(|kept| assert!(kept.is_none()));
