@@ -19,7 +19,7 @@ use crate::plan_cache::{Cache, Joining, Recorder, Recording, shape_key};
 use crate::profile::{Seen, Watcher};
 use crate::step::{Action, Input, Output, Replay, Step};
 use oxport_ir::{Arg, Args, Callable, Error, Real, Result, RunCx, Value};
-use oxport_tensor::{FreeList, TensorMut};
+use oxport_tensor::{FreeList, TensorMut, recycling};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -66,7 +66,9 @@ impl Body {
         }
         let key = shape_key(&inputs, &self.inputs);
         let recording = self.cache.get(&key);
-        let (outputs, recorder) = self.run_steps(cx, inputs, watch, recording.as_deref())?;
+        // What a recording makes has other sizes than what kernels make in later calls.
+        let temporaries = recording.as_ref().map(|_| &self.temporaries);
+        let (outputs, recorder) = recycling(temporaries, || self.run_steps(cx, inputs, watch, recording.as_deref()))?;
         if let Some(recorder) = recorder {
             self.cache.insert(key, recorder.finish(&self.steps, &self.templates, self.joining));
         }

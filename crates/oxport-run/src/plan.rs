@@ -21,7 +21,7 @@ use crate::profile::{Profile, Watch, Watcher};
 use indexmap::IndexSet;
 use oxport_ir::{ExportedProgram, InputKind, ModuleCallSignature, OutputKind, Registry, RunCx, Value};
 use oxport_tensor::memory::DEFAULT_MAX_BUFFER_BYTES;
-use oxport_tensor::{Pool, Tensor, recycling};
+use oxport_tensor::{Pool, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -251,7 +251,7 @@ impl Plan {
         }
         let fed = self.fed(&inputs, &state);
         let cx = RunCx::new(self.seed);
-        let results = self.pool.install(|| recycling(&self.body.temporaries, || self.body.run(&cx, fed, watch)))?;
+        let results = self.pool.install(|| self.body.run(&cx, fed, watch))?;
         assign_outputs(&self.outputs, results, &inputs, &self.state, state)
     }
 

@@ -22,6 +22,8 @@ pub const ALIGN: usize = 64;
 
 /// The least block that is worth keeping, in bytes; smaller ones are the heap's.
 const LEAST: usize = 1 << 16;
+/// The least block that is kept in a run without a list: what it frees seldom fits what it makes next.
+const LEAST_ONCE: usize = 1 << 20;
 /// The most bytes that are kept at a time.
 const MOST: usize = 256 << 20;
 /// The most bytes that a computation keeps for its next run.
@@ -40,6 +42,8 @@ struct Kept {
     bytes: usize,
     /// How many of them no one has used since the last run.
     unused: usize,
+    /// Smaller ones are not kept.
+    least: usize,
 }
 
 impl Kept {
@@ -85,18 +89,25 @@ impl Drop for Kept {
 }
 
 /// Runs `f`; the storages that it makes on this thread reuse the memory of those that were dropped on this thread
-/// meanwhile, or in the last run with this list.
-pub fn recycling<R>(list: &FreeList, f: impl FnOnce() -> R) -> R {
-    /// Puts back what an enclosing call keeps, and what this one kept into its list; on panics, too.
-    struct Restore<'a>(&'a FreeList, Option<Kept>);
-    impl Drop for Restore<'_> {
+/// meanwhile, or in the last run with this list. Within another such call, it is a part of that.
+pub fn recycling<R>(list: Option<&FreeList>, f: impl FnOnce() -> R) -> R {
+    /// Ends the run, on panics, too.
+    struct End<'a>(Option<&'a FreeList>);
+    impl Drop for End<'_> {
         fn drop(&mut self) {
-            if let Some(kept) = KEPT.replace(self.1.take()) {
-                self.0.end(kept);
+            let kept = KEPT.take();
+            if let (Some(list), Some(kept)) = (self.0, kept) {
+                list.end(kept);
             }
         }
     }
-    let _restore = Restore(list, KEPT.replace(Some(list.begin())));
+    if KEPT.with_borrow(Option::is_some) {
+        return f();
+    }
+    let mut kept = list.map(FreeList::begin).unwrap_or_default();
+    kept.least = if list.is_some() { LEAST } else { LEAST_ONCE };
+    KEPT.set(Some(kept));
+    let _end = End(list);
     f()
 }
 
@@ -105,7 +116,7 @@ pub(crate) fn take(bytes: usize) -> Option<Block> {
     if bytes < LEAST {
         return None;
     }
-    KEPT.with_borrow_mut(|kept| kept.as_mut()?.take(bytes))
+    KEPT.with_borrow_mut(|kept| kept.as_mut().filter(|kept| bytes >= kept.least)?.take(bytes))
 }
 
 /// True if the block is kept; if not, it is still the caller's.
@@ -117,7 +128,7 @@ pub(crate) fn keep(block: ManuallyDrop<Block>) -> bool {
     // A thread that ends has no list any more.
     let kept = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
-        let Some(kept) = kept.as_mut() else { return false };
+        let Some(kept) = kept.as_mut().filter(|kept| size >= kept.least) else { return false };
         kept.keep(block, MOST);
         true
     });
@@ -263,8 +274,8 @@ mod tests {
 
     #[test]
     fn a_freed_block_serves_the_next_and_is_clear() {
-        let len = LEAST + 7;
-        let (first, second, small, after) = recycling(&FreeList::default(), || {
+        let len = LEAST_ONCE + 7;
+        let (first, second, small, after) = recycling(None, || {
             let bytes = Storage::copy_of(&vec![7; len]).unwrap();
             let first = place(&bytes);
             drop(bytes);
@@ -273,7 +284,7 @@ mod tests {
             let second = place(&again);
             // One is in use, and one of another size is another block.
             let other = Storage::zeroed(len).unwrap();
-            let small = place(&Storage::zeroed(LEAST * 2).unwrap());
+            let small = place(&Storage::zeroed(LEAST_ONCE * 2).unwrap());
             (first, second, small, (place(&other), again))
         });
         assert_eq!(first, second);
@@ -285,7 +296,7 @@ mod tests {
     #[test]
     fn what_a_run_used_serves_the_next_run() {
         let list = FreeList::default();
-        let run = |len: usize| recycling(&list, || Storage::zeroed(len).map(|bytes| place(&bytes)).unwrap());
+        let run = |len: usize| recycling(Some(&list), || Storage::zeroed(len).map(|bytes| place(&bytes)).unwrap());
         assert_eq!(run(LEAST), run(LEAST));
         let left = || list.0.lock().unwrap().bytes;
         assert_eq!(left(), Block::size_of(LEAST));
@@ -325,7 +336,7 @@ mod tests {
 
     #[test]
     fn no_more_than_the_bound_is_kept() {
-        recycling(&FreeList::default(), || {
+        recycling(None, || {
             let size = MOST / 4;
             let many: Vec<Storage> = (0..6).map(|_| Storage::zeroed(size).unwrap()).collect();
             drop(many);
@@ -333,10 +344,7 @@ mod tests {
                 let kept = kept.as_ref().unwrap();
                 assert!(kept.blocks.len() == 3 && kept.bytes <= MOST, "{} bytes", kept.bytes);
             });
-            recycling(&FreeList::default(), || {
-                KEPT.with_borrow(|kept| assert!(kept.as_ref().unwrap().blocks.is_empty()))
-            });
-            KEPT.with_borrow(|kept| assert_eq!(kept.as_ref().unwrap().blocks.len(), 3));
+            recycling(None, || KEPT.with_borrow(|kept| assert_eq!(kept.as_ref().unwrap().blocks.len(), 3)));
         });
         KEPT.with_borrow(|kept| assert!(kept.is_none()));
     }

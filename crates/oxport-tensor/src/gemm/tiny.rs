@@ -18,7 +18,7 @@ pub const SMALL: usize = 4096;
 /// What a product costs beside its multiply-adds, in these.
 const OVERHEAD: usize = 2048;
 /// Multiply-adds of a task.
-const TASK: usize = 1 << 18;
+const TASK: usize = 1 << 17;
 
 /// Computes the products if they are many and small; false leaves them to the other algorithms.
 pub(super) fn run<T: Multiply>(p: &Product<'_, T>, batch: &[[usize; 4]], c: CView<T>) -> bool {
