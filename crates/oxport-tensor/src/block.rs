@@ -22,8 +22,8 @@ pub const ALIGN: usize = 64;
 
 /// The least block that is worth keeping, in bytes; smaller ones are the heap's.
 const LEAST: usize = 1 << 16;
-/// The least block that is kept in a run without a list: what it frees seldom fits what it makes next.
-const LEAST_ONCE: usize = 1 << 20;
+/// The least block that is kept whoever made it.
+const LEAST_OF_ANY: usize = 1 << 20;
 /// The most bytes that are kept at a time.
 const MOST: usize = 256 << 20;
 /// The most bytes that a computation keeps for its next run.
@@ -42,8 +42,8 @@ struct Kept {
     bytes: usize,
     /// How many of them no one has used since the last run.
     unused: usize,
-    /// Smaller ones are not kept.
-    least: usize,
+    /// Whether the run has a list.
+    is_listed: bool,
 }
 
 impl Kept {
@@ -54,11 +54,11 @@ impl Kept {
         block
     }
 
-    /// Frees the oldest one.
-    fn forget(&mut self) {
-        let oldest = self.remove(0);
+    /// Frees one of them.
+    fn forget(&mut self, i: usize) {
+        let block = self.remove(i);
         // SAFETY: it was the list's, which has it no more.
-        unsafe { oldest.free() }
+        unsafe { block.free() }
     }
 
     /// The smallest block of so many bytes, or of somewhat more.
@@ -74,7 +74,7 @@ impl Kept {
         self.bytes += block.size();
         self.blocks.push(block);
         while self.bytes > most {
-            self.forget();
+            self.forget(0);
         }
     }
 }
@@ -105,7 +105,7 @@ pub fn recycling<R>(list: Option<&FreeList>, f: impl FnOnce() -> R) -> R {
         return f();
     }
     let mut kept = list.map(FreeList::begin).unwrap_or_default();
-    kept.least = if list.is_some() { LEAST } else { LEAST_ONCE };
+    kept.is_listed = list.is_some();
     KEPT.set(Some(kept));
     let _end = End(list);
     f()
@@ -116,19 +116,19 @@ pub(crate) fn take(bytes: usize) -> Option<Block> {
     if bytes < LEAST {
         return None;
     }
-    KEPT.with_borrow_mut(|kept| kept.as_mut().filter(|kept| bytes >= kept.least)?.take(bytes))
+    KEPT.with_borrow_mut(|kept| kept.as_mut()?.take(bytes))
 }
 
 /// True if the block is kept; if not, it is still the caller's.
 pub(crate) fn keep(block: ManuallyDrop<Block>) -> bool {
     let size = block.size();
-    if !(LEAST..=MOST).contains(&size) {
+    if !(LEAST..=MOST).contains(&size) || size < LEAST_OF_ANY && !block.is_temporary {
         return false;
     }
     // A thread that ends has no list any more.
     let kept = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
-        let Some(kept) = kept.as_mut().filter(|kept| size >= kept.least) else { return false };
+        let Some(kept) = kept.as_mut() else { return false };
         kept.keep(block, MOST);
         true
     });
@@ -149,10 +149,15 @@ impl FreeList {
         kept
     }
 
-    /// Those that a run used, in the place of what another run left meanwhile.
+    /// Those that a run made or used, in the place of what another run left meanwhile.
     fn end(&self, mut kept: Kept) {
-        while kept.unused > 0 || kept.bytes > MOST_BETWEEN {
-            kept.forget();
+        for i in (0..kept.blocks.len()).rev() {
+            if i < kept.unused || !kept.blocks[i].is_temporary {
+                kept.forget(i);
+            }
+        }
+        while kept.bytes > MOST_BETWEEN {
+            kept.forget(0);
         }
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
@@ -187,6 +192,8 @@ pub(crate) struct Block {
     layout: alloc::Layout,
     /// Where it lies, if not on the heap: such a block is not kept.
     pages: Option<Pages>,
+    /// Whether it was made in a run with a list: by a kernel, for itself.
+    is_temporary: bool,
 }
 
 // SAFETY: plain memory without thread affinity, which a block itself neither reads nor writes.
@@ -212,7 +219,8 @@ impl Block {
         let skip = base.as_ptr().align_offset(ALIGN);
         // SAFETY: `skip < ALIGN`, and the block is `ALIGN` bytes longer than `len`.
         let start = unsafe { base.add(skip) };
-        Ok(Block { start, base, layout, pages: None })
+        let is_temporary = padded >= LEAST && KEPT.with_borrow(|kept| kept.as_ref().is_some_and(|kept| kept.is_listed));
+        Ok(Block { start, base, layout, pages: None, is_temporary })
     }
 
     /// As [`zeroed`](Block::zeroed), in huge pages if it is that large: memory that stays for long.
@@ -221,7 +229,7 @@ impl Block {
         let pages = if len >= HUGE { Pages::new(len) } else { None };
         match (pages, layout) {
             (Some(pages), Ok(layout)) => {
-                Ok(Block { start: pages.start(), base: pages.start(), layout, pages: Some(pages) })
+                Ok(Block { start: pages.start(), base: pages.start(), layout, pages: Some(pages), is_temporary: false })
             }
             _ => Block::zeroed(len),
         }
@@ -274,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_freed_block_serves_the_next_and_is_clear() {
-        let len = LEAST_ONCE + 7;
+        let len = LEAST_OF_ANY + 7;
         let (first, second, small, after) = recycling(None, || {
             let bytes = Storage::copy_of(&vec![7; len]).unwrap();
             let first = place(&bytes);
@@ -284,7 +292,7 @@ mod tests {
             let second = place(&again);
             // One is in use, and one of another size is another block.
             let other = Storage::zeroed(len).unwrap();
-            let small = place(&Storage::zeroed(LEAST_ONCE * 2).unwrap());
+            let small = place(&Storage::zeroed(LEAST_OF_ANY * 2).unwrap());
             (first, second, small, (place(&other), again))
         });
         assert_eq!(first, second);
@@ -304,6 +312,9 @@ mod tests {
         assert_eq!(left(), Block::size_of(2 * LEAST), "the other one was not used");
         run(MOST_BETWEEN);
         assert_eq!(left(), 0);
+        let input = Storage::zeroed(LEAST).unwrap();
+        recycling(Some(&list), || drop(input));
+        assert_eq!(left(), 0, "it was not made in a run");
     }
 
     #[test]
