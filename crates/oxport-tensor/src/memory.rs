@@ -94,17 +94,6 @@ pub fn admit(bytes: usize) -> Result<()> {
     if bytes > limit { Err(Error::limit(bytes, limit)) } else { Ok(()) }
 }
 
-/// Bytes that are not tried first: finding out that there is no room for so few costs more than it is worth.
-const SMALL: usize = 16 << 20;
-
-/// An error if there is no room for so many bytes now: asked before code runs that allocates them and cannot fail.
-///
-/// # Errors
-/// As [`table`]; a few bytes are only compared with the pool's bound.
-pub fn room(bytes: usize) -> Result<()> {
-    if bytes <= SMALL { admit(bytes) } else { table::<u8>(bytes).map(drop) }
-}
-
 /// An empty vector with room for `len` elements.
 ///
 /// # Errors
@@ -188,17 +177,6 @@ mod tests {
         let panics = || pool.install(|| panic!("as a kernel may"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
         assert!(Storage::zeroed(1001).is_ok(), "the bound ends with the call");
-    }
-
-    #[test]
-    fn room_is_asked_for() {
-        assert!(room(SMALL).is_ok());
-        // Under Miri such an allocation ends the program.
-        if !cfg!(miri) {
-            assert!(room(isize::MAX as usize / 2).unwrap_err().is_memory());
-        }
-        let pool = Pool::new(1, 1000).unwrap();
-        assert!(pool.install(|| room(1001)).unwrap_err().is_limit());
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn product_time(toolchain: &Toolchain, options: &PlanOptions, [m, k, n]: [i64; 3
     let x = b.input("x", Fake::new(DType::F32, [m, k].map(Into::into)))?;
     let w = b.constant("w", Tensor::zeros(DType::F32, &[k, n])?)?;
     let product = b.calls().call("aten::mm", (x, w))?;
-    // Without room for its panels the matrix would be read where it lies, which is another product.
+    // Packing aborts where there is no memory: there must be room for it.
     drop(Tensor::zeros(DType::F32, &[2 * k, n])?);
     let program = toolchain.prepare(&b.finish(&[product])?, Opt::None)?;
     let plan = toolchain.plan(&program, options)?;

@@ -15,8 +15,16 @@ use std::borrow::Cow;
 
 /// Elements that a convolution may always keep besides its operands: 1 GB of `float32`.
 const MAX_WORK: usize = 1 << 28;
+/// Bytes of work that are not tried first: finding out that there is no room for so few costs more than it is worth.
+const SMALL_WORK: usize = 16 << 20;
+
 /// Kernels with fewer places, of all channels, are packed while a product runs.
 const LEAST_PLACES: i64 = 8;
+
+/// That there is room for so many bytes of work.
+fn room(bytes: usize) -> Result<()> {
+    if bytes <= SMALL_WORK { memory::admit(bytes) } else { memory::table::<u8>(bytes).map(drop) }
+}
 
 /// The options of `aten.convolution`; a list of one number applies to all spatial dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +92,7 @@ impl ConvOptions<'_> {
     /// large), or more than there is, for numbers of so many bytes.
     fn check_work(&self, g: &Geometry, x: &[i64], weight: &[i64], bytes: usize) -> Result<()> {
         if let Some(work) = g.work().filter(|&work| work <= MAX_WORK.max(g.operands().saturating_mul(16))) {
-            return memory::room(work.saturating_mul(bytes));
+            return room(work.saturating_mul(bytes));
         }
         Err(Error::unsupported(format!(
             "a convolution of {x:?} with a kernel {weight:?} and {self:?}: it takes too much memory"
@@ -157,7 +165,7 @@ impl PackedKernel {
         if !is_large || !is_known {
             return Ok(None);
         }
-        memory::room(weight.numel().saturating_mul(2 * weight.dtype().size()))?;
+        memory::admit(weight.numel().saturating_mul(weight.dtype().size()))?;
         PackedKernel::new(weight, form, options)
     }
 
@@ -173,7 +181,7 @@ impl PackedKernel {
             return Err(Error::shape(format!("expected a float32 weight [O, C, …, 3, 3], got {dtype} {sizes:?}")));
         };
         let depth = depth.iter().product();
-        memory::room(weight.numel().saturating_mul(5 * size_of::<f32>()))?;
+        memory::admit(weight.numel().saturating_mul(4 * size_of::<f32>()))?;
         let weight = weight.contiguous()?;
         let made = Winograd::new(weight.span::<f32>()?, [out_channels, in_channels, depth]);
         Ok(PackedKernel { dtype: DType::F32, sizes, packed: Box::new(made) })
@@ -341,7 +349,7 @@ impl Operands<'_> {
         const TASK: usize = 1 << 14;
         let x = if self.x.layout().is_dense() { self.x.forward()? } else { Cow::Owned(self.x.contiguous()?) };
         let (from, to) = (x.span::<T>()?, out.numel());
-        memory::room(from.len().saturating_add(to).saturating_mul(size_of::<f32>()))?;
+        room(from.len().saturating_add(to).saturating_mul(size_of::<f32>()))?;
         let mut scratch = [Scratch::take::<f32>(from.len()), Scratch::take::<f32>(to)];
         let [wide, sums] = &mut scratch;
         let (wide, sums) = (wide.slice::<f32>(from.len()), sums.slice::<f32>(to));

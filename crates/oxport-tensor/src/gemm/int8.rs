@@ -77,7 +77,7 @@ impl PackedInt8 {
             return Err(Error::unsupported_dtype(b.dtype(), "int8"));
         }
         let steps = k.div_ceil(2);
-        memory::room(steps.saturating_mul(n).saturating_mul(size_of::<Pair>()))?;
+        memory::admit(steps.saturating_mul(n).saturating_mul(size_of::<Pair>()))?;
         Ok(PackedInt8 { sizes: [k, n], packed: [Packed::rhs(steps, n, Columns::of(b)?.mat())] })
     }
 }

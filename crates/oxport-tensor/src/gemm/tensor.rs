@@ -2,7 +2,7 @@
 
 use super::{After, Batch, Compute, Epilogue, Lhs, Mat, MatMut, Multiply, Packed, Product, Rhs, Start, gemm};
 use crate::strided::{Counts, counts};
-use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorMut, copy, dispatch, memory};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorMut, copy, dispatch};
 use std::any::Any;
 use std::mem::swap;
 
@@ -233,7 +233,7 @@ impl PackedMatrix {
         dispatch!(arith b.dtype(), |T| {
             let count = sizes[..lead].iter().product::<usize>();
             let bytes = [count, k, n, size_of::<T>()].into_iter().fold(1, usize::saturating_mul);
-            memory::room(bytes)?;
+            crate::memory::admit(bytes)?;
             let (data, steps) = (b.span::<T>()?, row_major(&sizes[..lead]));
             let first = |i: usize| (0..lead).map(|d| i / steps[d] % sizes[d] * strides[d]).sum::<usize>();
             let pack = |i| T::packed_right(k, n, Mat::new(&data[first(i)..], strides[lead], strides[lead + 1]));
