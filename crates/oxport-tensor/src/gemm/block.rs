@@ -1,13 +1,14 @@
 //! Blocks: how a product is cut into tasks, and what one task does.
 
 use super::activation::Finish;
+use super::check::check;
 use super::grid::{Grid, TASK_PANELS};
 use super::kernel::Kernels;
-use super::pack::{Cols, PanelsRef, Rows, Side, Source, pack_panel, slices};
+use super::pack::{Cols, PanelsRef, Rows, Source, pack_panel, slices};
 use super::part::Part;
 use super::runs::{Block, Left, PanelPart, TilesOf, pack_runs};
-use super::tile::TileOut;
-use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start, extent, is_disjoint};
+use super::tile::{LINE, TileOut, fence};
+use super::view::{After, Batch, Lhs, Mat, MatMut, Product, Rhs, Start};
 use super::{Compute, Multiply};
 use super::{narrow, planes, tiny};
 use crate::parallel;
@@ -21,8 +22,12 @@ const PARALLEL_WORK: usize = 1 << 17;
 const BLOCK_PANELS: usize = 20;
 /// Elements of C that are finished together, where something follows: a part of the L2 cache.
 const FINISHED: usize = 1 << 16;
-/// Bytes of C that do not stay in the L2 cache.
+/// Bytes of A or C that do not stay in the L2 cache.
 const FAR: usize = 1 << 20;
+/// Bytes of C that find no room in any cache: whoever reads them next does so from memory.
+pub(super) const PAST: usize = 16 << 20;
+/// Bytes of packed columns that stay there.
+const NEAR: usize = 1 << 19;
 /// A is packed in runs of rows of at most about this many elements.
 const PACKED_ROWS: usize = 8 << 20;
 /// The same for each thread where that costs nothing, so that they are read while they are in the L2 cache.
@@ -282,7 +287,10 @@ impl<T: Multiply> One<'_, T> {
         let per_panel = (rows.start(rp.end) - r0) * c_cols.len() / rp.len().max(1);
         let tail = self.tail();
         let is_followed = self.after.is_some_and(|after| after.follows(tail.is_some()));
-        let is_far = self.is_direct() && !is_followed && self.m * self.n * size_of::<T>() > FAR;
+        let is_final = self.is_direct() && !is_followed;
+        let is_nontemporal = is_final && self.k <= T::Acc::K_BLOCK && self.is_past_caches();
+        let is_far = is_final && !is_nontemporal && self.m * self.n * size_of::<T>() > FAR;
+        let rows_are_far = self.m * self.k * size_of::<T>() > FAR && wide * self.k * size_of::<T>() <= NEAR;
         let most = if is_followed { FINISHED / per_panel.max(1) } else { BLOCK_PANELS };
         let blocks: SmallVec<[_; 8]> = cut(rp, most.clamp(1, BLOCK_PANELS)).collect();
         // One block of rows uses a slice of columns once; several come back to it, and all slices are kept.
@@ -351,10 +359,12 @@ impl<T: Multiply> One<'_, T> {
                             None => (std::ptr::null(), Finish::NONE),
                         };
                         let at = TileOut { finish, ..TileOut::new(p, stride, width) };
-                        let out = TileOut { is_far, alpha: self.alpha, add, add_stride, residual, ..at };
+                        let out =
+                            TileOut { is_far, is_nontemporal, alpha: self.alpha, add, add_stride, residual, ..at };
                         let (slice, rest) = ((s, k0, kc), block.end - panels.end);
                         let total = if in_place.is_some() { 0 } else { block.len() };
-                        let tiles = TilesOf { rows, panels, slice, b, step, behind, rest, total };
+                        let rows_are_far = rows_are_far && j == cp.start;
+                        let tiles = TilesOf { rows, panels, slice, b, step, behind, rest, total, rows_are_far };
                         // SAFETY: the tiles lie in this task's part of C, and their columns in the row.
                         unsafe { left.multiply(kernels, tiles, out) }
                     }
@@ -363,6 +373,15 @@ impl<T: Multiply> One<'_, T> {
             }
             c.finish();
         }
+        if is_nontemporal {
+            fence();
+        }
+    }
+
+    /// Whether C is written past the caches, which wants whole cache lines.
+    fn is_past_caches(&self) -> bool {
+        let [start, row] = [self.c.data.addr() + self.at * size_of::<T>(), self.c.rows * size_of::<T>()];
+        self.c.len * size_of::<T>() > PAST && (start | row).is_multiple_of(LINE)
     }
 
     /// B and its stride of rows, if tiles can read it where it lies: columns side by side, in whole registers.
@@ -438,47 +457,4 @@ fn offsets(batch: &Batch<'_>) -> SmallVec<[[usize; 4]; 1]> {
         out = out.iter().flat_map(|o| (0..size).map(move |i| [0, 1, 2, 3].map(|x| o[x] + i * steps[x]))).collect();
     }
     out
-}
-
-/// The laws of a call; everything unsafe below relies on them.
-fn check<T: Multiply>(p: &Product<'_, T>, c: &MatMut<'_, T>) {
-    let Batch { sizes, a, b, c: cb, start } = p.batch;
-    let with = |own: [(usize, usize); 2], strides: &[usize]| {
-        assert_eq!(sizes.len(), strides.len(), "law: a stride per batch dimension");
-        sizes.iter().copied().zip(strides.iter().copied()).chain(own).collect::<SmallVec<[(usize, usize); 6]>>()
-    };
-    let inside = |dims: SmallVec<[(usize, usize); 6]>, len: usize| {
-        assert!(extent(dims).is_some_and(|e| e <= len), "law: a matrix is within its slice");
-    };
-    let packed = |x: &super::Packed<T::Acc>, side: Side, major: usize| {
-        assert!(x.side == side && x.major == major && x.k == p.k, "law: a packed operand has the product's shape");
-    };
-    match &p.a {
-        Lhs::Strided(x) => inside(with([(p.m, x.rows), (p.k, x.cols)], a), x.data.len()),
-        Lhs::Packed(all) => {
-            all.iter().for_each(|x| packed(x, Side::Left, p.m));
-            inside(with([(1, 0); 2], a), all.len());
-        }
-        Lhs::Runs(x) => assert_eq!(x.count() * x.run_len(), p.k, "law: a row of runs has k numbers"),
-    }
-    match &p.b {
-        Rhs::Strided(x) => inside(with([(p.k, x.rows), (p.n, x.cols)], b), x.data.len()),
-        Rhs::Packed(all) => {
-            all.iter().for_each(|x| packed(x, Side::Right, p.n));
-            inside(with([(1, 0); 2], b), all.len());
-        }
-        Rhs::Columns(_) => {}
-    }
-    let dims = with([(p.m, c.rows), (p.n, c.cols)], cb);
-    assert!(is_disjoint(dims.iter().copied()), "law: elements of C do not overlap");
-    inside(dims, c.data.len());
-    let bias = |n: usize, len: usize| {
-        let steps = start.iter().copied().chain(std::iter::repeat(0));
-        inside(sizes.iter().copied().zip(steps).chain([(n, 1)]).collect(), len);
-    };
-    match p.epilogue.start {
-        Start::PerRow(x) => bias(p.m, x.len()),
-        Start::PerColumn(x) => bias(p.n, x.len()),
-        _ => {}
-    }
 }

@@ -7,7 +7,7 @@
 use super::Compute;
 use super::pack::{Cols, Packed, Rows, Side, slices};
 use super::runs::{Segment, segments};
-use super::tile::{Ahead, TileOut};
+use super::tile::{Ahead, STREAMS, TileOut};
 use smallvec::SmallVec;
 
 /// Rows of the largest tile of any instruction set.
@@ -74,7 +74,7 @@ pub(crate) fn times_packed<A: Compute>(a: &EvenRuns<'_, A>, b: &Packed<A>, from:
                 }
                 let to = c[first * n + cols.start(j)..].as_mut_ptr();
                 let add = if part.start == from { std::ptr::null() } else { to.cast_const() };
-                let ahead = Ahead::of(behind, (panel.len(), part.len()), tiles.panels - i, tiles.panels);
+                let ahead = Ahead::of(behind, (panel.len(), part.len()), (tiles.panels - i, tiles.panels), STREAMS);
                 let out = TileOut { add, add_stride: n, ahead, ..TileOut::new(to, n, cols.len(j)) };
                 // SAFETY: behind every place lies a whole run, the panel has as many steps as the segments have
                 // numbers, and the tile lies in `c`: checked above.

@@ -24,7 +24,7 @@ use super::runs::{Pixels, Segment, depthwise_body, runs_body};
 use super::spaced::{SpacedKernels, spaced_body};
 use super::strided::{StridedMicro, strided_body};
 use super::tap_bodies::{gather_body, taps_body};
-use super::tile::{TileOut, prefetch_tile, store_tile};
+use super::tile::{STREAMS, TileOut, prefetch_tile, store_tile};
 use super::winograd_bodies::{Factors, outputs_body, points_body};
 use super::with_half::WithHalf;
 use crate::simd::{Level, level};
@@ -151,7 +151,7 @@ unsafe fn micro_body<L: Lane, const MR: usize, const NV: usize>(
             if out.ahead.second > 0 {
                 L::prefetch_later(ahead.wrapping_add(out.ahead.second));
             }
-            ahead = out.ahead.moved(ahead, p);
+            ahead = out.ahead.moved(ahead, p, STREAMS);
             let mut bv = [L::zero(); NV];
             for (v, r) in bv.iter_mut().enumerate() {
                 *r = L::load(b.add(v * L::N));

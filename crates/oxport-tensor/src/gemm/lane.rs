@@ -31,6 +31,13 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn load(p: *const Self::T) -> Self;
     /// Writes `N` numbers, unaligned.
     unsafe fn store(self, p: *mut Self::T);
+    /// As [`Lane::store`], to a place that is a multiple of the register's size, past the caches if the set can do that:
+    /// [`fence`](super::tile::fence) comes before others read it.
+    #[inline(always)]
+    unsafe fn store_nontemporal(self, p: *mut Self::T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.store(p) }
+    }
     /// Reads the first `n` numbers, the rest is zero.
     unsafe fn load_part(p: *const Self::T, n: usize) -> Self;
     /// Writes the first `n` numbers.
@@ -49,10 +56,12 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn transpose(square: &mut [Self; 16]);
     /// Number `at[i]` for each `i`: `N` of them, each less than `N`.
     unsafe fn chosen(self, at: *const u32) -> Self;
-    /// Asks for the cache line at `p`, which need not be readable.
-    unsafe fn prefetch(p: *const Self::T);
+    /// Asks for the cache line at a place, which need not be readable.
+    #[inline(always)]
+    unsafe fn prefetch(_: *const Self::T) {}
     /// Likewise, into the second-level cache.
-    unsafe fn prefetch_later(p: *const Self::T);
+    #[inline(always)]
+    unsafe fn prefetch_later(_: *const Self::T) {}
     /// The place `by` numbers on, of which the compiler knows nothing: else it takes all sums of places and steps out
     /// of a loop, though they find no registers.
     #[inline(always)]
@@ -66,7 +75,6 @@ pub(super) unsafe trait Lane: Copy {
 pub(super) struct Plain<T, const N: usize>([T; N]);
 
 impl<T, const N: usize> Plain<T, N> {
-    /// These numbers.
     #[inline(always)]
     pub(super) fn of(numbers: [T; N]) -> Self {
         Plain(numbers)
@@ -141,10 +149,6 @@ unsafe impl<T: Compute, const N: usize> Lane for Plain<T, N> {
         // SAFETY: the caller gives `N` places.
         Plain(std::array::from_fn(|i| self.0[unsafe { *at.add(i) } as usize]))
     }
-    #[inline(always)]
-    unsafe fn prefetch(_: *const T) {}
-    #[inline(always)]
-    unsafe fn prefetch_later(_: *const T) {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -155,9 +159,10 @@ mod x86 {
 
     /// Lists the intrinsics of one register type; `$mask` turns a count into the mask of the first `n` numbers.
     macro_rules! lane {
-        ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $fma:ident,
-         $mul:ident, $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr, |$lp:ident, $lm:ident| $loadm:expr,
-         |$sp:ident, $sn:ident, $sv:ident| $storem:expr, |$cv:ident, $ca:ident| $chosen:expr, $transpose:ident) => {
+        ($v:ty, $half:ty, $t:ty, $n:literal, $zero:ident, $set1:ident, $load:ident, $store:ident, $stream:ident,
+         $fma:ident, $mul:ident, $add:ident, $max:ident, $min:ident, |$c:ident| $mask:expr,
+         |$lp:ident, $lm:ident| $loadm:expr, |$sp:ident, $sn:ident, $sv:ident| $storem:expr,
+         |$cv:ident, $ca:ident| $chosen:expr, $transpose:ident) => {
             // SAFETY: every method touches exactly the stated elements; the CPU feature is the caller's promise (trait
             // contract).
             unsafe impl Lane for $v {
@@ -185,6 +190,11 @@ mod x86 {
                 unsafe fn store(self, p: *mut $t) {
                     // SAFETY: `N` writable elements promised by the caller.
                     unsafe { $store(p, self) }
+                }
+                #[inline(always)]
+                unsafe fn store_nontemporal(self, p: *mut $t) {
+                    // SAFETY: `N` writable elements promised by the caller, and their alignment.
+                    unsafe { $stream(p, self) }
                 }
                 #[inline(always)]
                 unsafe fn load_part($lp: *const $t, $c: usize) -> Self {
@@ -412,6 +422,7 @@ mod x86 {
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
+        _mm512_stream_ps,
         _mm512_fmadd_ps,
         _mm512_mul_ps,
         _mm512_add_ps,
@@ -432,6 +443,7 @@ mod x86 {
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,
+        _mm512_stream_pd,
         _mm512_fmadd_pd,
         _mm512_mul_pd,
         _mm512_add_pd,
@@ -452,6 +464,7 @@ mod x86 {
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
+        _mm256_stream_ps,
         _mm256_fmadd_ps,
         _mm256_mul_ps,
         _mm256_add_ps,
@@ -472,6 +485,7 @@ mod x86 {
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
+        _mm256_stream_pd,
         _mm256_fmadd_pd,
         _mm256_mul_pd,
         _mm256_add_pd,

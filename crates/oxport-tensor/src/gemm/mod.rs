@@ -20,6 +20,7 @@
 
 mod activation;
 mod block;
+mod check;
 mod element;
 mod few_rows;
 mod grid;

@@ -11,7 +11,8 @@ use super::Compute;
 use super::kernel::Kernels;
 use super::lane::Lane;
 use super::pack::{Rows, Source, pack_panel, slices};
-use super::tile::{Ahead, TileOut, prefetch_tile, store_tile};
+use super::strided::streams;
+use super::tile::{Ahead, LINE, STREAMS, TileOut, prefetch_tile, store_tile};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -94,6 +95,8 @@ pub(super) struct TilesOf<'a, T> {
     pub(super) rest: usize,
     /// Row panels that this panel of B is for; 0 where what is stored behind it is not read next.
     pub(super) total: usize,
+    /// Whether rows come from far for these tiles, and B from near.
+    pub(super) rows_are_far: bool,
 }
 
 impl<'a, T: Compute> Block<'a, T> {
@@ -118,15 +121,18 @@ impl<'a, T: Compute> Block<'a, T> {
     /// # Safety
     /// The tiles lie where it says, and what is added to.
     pub(super) unsafe fn multiply(&self, kernels: &Kernels<T>, tiles: TilesOf<'_, T>, mut out: TileOut<T>) {
-        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, behind, rest, total } = tiles;
+        let TilesOf { rows, panels, slice: (s, k0, kc), b, step, behind, rest, total, rows_are_far } = tiles;
         let (first, len, count) = (rows.start(panels.start), rows.len(panels.start), panels.len());
         let fits = kc == 0 || b.len() >= (kc - 1) * step + out.cols.next_multiple_of(kernels.lanes);
         assert!(fits, "law: a panel has the steps of its slice");
-        if total > 0 {
-            out.ahead = Ahead::of(behind, (b.len(), kc), count + rest, total);
-        }
+        let ask = |out: &mut TileOut<T>, done: usize, streams: usize| {
+            if total > 0 {
+                out.ahead = Ahead::of(behind, (b.len(), kc), (count - done + rest, total), streams);
+            }
+        };
         match self {
             Block::Packed(a) => {
+                ask(&mut out, 0, STREAMS);
                 let a = &a[rows.offset(k0, kc, panels.start)..][..kc * len * count];
                 let kernel = kernels.micro[len - 1][kernels.shape(out.cols)];
                 for a in a.chunks_exact(kc * len) {
@@ -139,13 +145,22 @@ impl<'a, T: Compute> Block<'a, T> {
                 let (segments, shape, mut done) = (&windows.slices[s][..], kernels.shape(out.cols), 0);
                 if let (Some(row), Some(strided), true) = (windows.row(), kernels.strided, len == kernels.rows) {
                     let tiles = if shape < 2 { 2 } else { 1 };
+                    let streams = streams(tiles * len);
+                    ask(&mut out, done, streams);
                     while done + tiles <= count {
                         let x = windows.place(first + done * len).wrapping_add(k0);
+                        if rows_are_far {
+                            let next = windows.place(first + (done + tiles) * len).wrapping_add(k0);
+                            out.ahead = Ahead::rows(next, row, streams);
+                        }
                         // SAFETY: behind every place lie k numbers (checked by `find`); the rest as above.
                         unsafe { strided[shape](kc, x, row, b.as_ptr(), step, &out) }
                         out.descend(tiles * len, tiles);
                         done += tiles;
                     }
+                }
+                if done < count {
+                    ask(&mut out, done, STREAMS);
                 }
                 let (kernel, mut places) = (kernels.runs[len - 1][shape], SmallVec::<[*const T; MOST_ROWS]>::new());
                 for tile in done..count {
@@ -155,7 +170,15 @@ impl<'a, T: Compute> Block<'a, T> {
                             places.extend((0..len).map(|i| windows.place(first + tile * len + i)));
                             &places[..]
                         }
-                        None => windows.tile(first + tile * len, len),
+                        None => {
+                            if rows_are_far && tile + 1 < count {
+                                let next = windows.tile(first + (tile + 1) * len, len);
+                                if let Some(ahead) = last_run(next, len, segments, kc) {
+                                    out.ahead = ahead;
+                                }
+                            }
+                            windows.tile(first + tile * len, len)
+                        }
                     };
                     // SAFETY: behind every place lies a whole run (checked by `find`), in which the segments are; they
                     // have kc numbers in sum; the rest as above.
@@ -165,6 +188,17 @@ impl<'a, T: Compute> Block<'a, T> {
             }
         }
     }
+}
+
+/// The last run of a slice, of all rows of a tile, which lie near each other: of the windows of an image, that is where
+/// pixels are that no tile before has read.
+fn last_run<T>(places: &[*const T], rows: usize, segments: &[Segment], steps: usize) -> Option<Ahead<T>> {
+    let segment = segments.last()?;
+    let places = &places[segment.run * rows..][..rows];
+    let (first, last) = (places[0], places[rows - 1]);
+    let len = last.addr().checked_sub(first.addr())? / size_of::<T>() + segment.len;
+    // A step asks for one cache line.
+    (len <= steps * LINE / size_of::<T>()).then(|| Ahead::range(first.wrapping_add(segment.from), len, steps))
 }
 
 /// Where the runs of a block of rows begin, as the kernels read them.
@@ -323,7 +357,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
                 // Pointers that find no register are loaded once for two steps.
                 for _ in 0..2 {
                     L::prefetch_later(ahead);
-                    ahead = out.ahead.moved(ahead, step);
+                    ahead = out.ahead.moved(ahead, step, STREAMS);
                     step += 1;
                 }
                 let (first, second) = (L::load(b), L::load(b.add(b_step)));
@@ -336,7 +370,7 @@ pub(super) unsafe fn runs_body<L: Lane, const MR: usize, const NV: usize>(
             }
             while p < segment.len {
                 L::prefetch_later(ahead);
-                ahead = out.ahead.moved(ahead, step);
+                ahead = out.ahead.moved(ahead, step, STREAMS);
                 let mut bv = [L::zero(); NV];
                 for (v, r) in bv.iter_mut().enumerate() {
                     *r = L::load(b.add(v * L::N));

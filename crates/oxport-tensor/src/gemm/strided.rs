@@ -16,6 +16,11 @@ pub(super) type StridedMicro<T> = unsafe fn(usize, *const T, usize, *const T, us
 /// Rows that are addressed from one place.
 const REACH: usize = 7;
 
+/// How many parts of what comes next are asked for side by side: rows of the next tile may be.
+pub(super) const fn streams(rows: usize) -> usize {
+    rows.next_power_of_two()
+}
+
 /// A tile of C: see [`StridedMicro`].
 #[inline(always)]
 pub(super) unsafe fn strided_body<L: Lane, const MR: usize, const NV: usize>(
@@ -37,7 +42,10 @@ pub(super) unsafe fn strided_body<L: Lane, const MR: usize, const NV: usize>(
         let (mut b, mut ahead) = (b, out.ahead.at);
         for p in 0..k {
             L::prefetch_later(ahead);
-            ahead = out.ahead.moved(ahead, p);
+            if MR > 2 * REACH && out.ahead.second > 0 {
+                L::prefetch_later(ahead.wrapping_add(out.ahead.second));
+            }
+            ahead = out.ahead.moved(ahead, p, streams(MR));
             let mut numbers = [L::zero(); NV];
             for (v, r) in numbers.iter_mut().enumerate() {
                 *r = L::load(b.add(v * L::N));

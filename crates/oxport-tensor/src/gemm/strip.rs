@@ -68,7 +68,8 @@ impl<T: Compute> Strip<'_, T> {
             for panels in rows.alike(0..rows.panels) {
                 let tile = TileOut::new(to.wrapping_add(rows.start(panels.start) * step), step, end - from);
                 let (slice, behind) = ((0, 0, k), b.as_ptr_range().end);
-                let tiles = TilesOf { rows, panels, slice, b, step: width, behind, rest: 0, total: 0 };
+                let tiles =
+                    TilesOf { rows, panels, slice, b, step: width, behind, rest: 0, total: 0, rows_are_far: false };
                 // SAFETY: there is room for the tiles (the caller's promise), and a start for each of their columns.
                 unsafe { self.left.multiply(kernels, tiles, TileOut { add, finish: finish.at_column(from), ..tile }) }
             }

@@ -316,6 +316,40 @@ fn runs_are_a_matrix() {
     }
 }
 
+/// Rows that are asked for since they lie far, and results that are written past the caches, have the bits of a few
+/// rows by themselves.
+#[test]
+#[cfg_attr(miri, ignore = "large operands")]
+fn what_lies_far_has_the_same_bits() {
+    let noise = |n: usize, by: usize| (0..n).map(|i| ((i * by + 13) % 1009) as f32 / 331.0 - 1.5).collect::<Vec<_>>();
+    // Panels of two registers, a last one of one, and rows that are not whole cache lines.
+    for (n, stored, count, len) in [(128, 1, 1, 40), (128, 2, 3, 16), (112, 1, 1, 300), (120, 1, 1, 8)] {
+        let (m, k) = (block::PAST / size_of::<f32>() / n + 999, count * len);
+        let (data, b, bias) = (noise(m * stored * len, 7919), noise(k * n, 31), noise(n, 7));
+        let packed = [Packed::rhs(k, n, Mat::new(&b[..], n, 1))];
+        let run = |rows: std::ops::Range<usize>, c: &mut [f32]| {
+            let data = &data[rows.start * stored * len..rows.end * stored * len];
+            let cut = Cut { data, stored, count, len };
+            let mut p = Product::new(rows.len(), n, k, Mat::new(data, 0, 0), Mat::new(&b, n, 1));
+            (p.a, p.b, p.epilogue.start) = (Lhs::Runs(&cut), Rhs::Packed(&packed), Start::PerColumn(&bias));
+            gemm(&p, MatMut { data: c, rows: n, cols: 1 });
+        };
+        let mut expected = vec![f32::NAN; m * n];
+        for (i, c) in expected.chunks_mut(500 * n).enumerate() {
+            run(i * 500..i * 500 + c.len() / n, c);
+        }
+        for (threads, shift) in [(1, 0), (3, 0), (3, 1)] {
+            let mut room = vec![f32::NAN; m * n + 17];
+            let at = room.as_ptr().align_offset(64) + shift;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("law: a pool starts");
+            pool.install(|| run(0..m, &mut room[at..at + m * n]));
+            let differ = room[at..].iter().zip(&expected).position(|(x, y)| x.to_bits() != y.to_bits());
+            assert_eq!(differ, None, "{n} columns, {count} runs of {len}, {threads} threads, from {shift}");
+            assert!(room[at + m * n..].iter().chain(&room[..at]).all(|x| x.is_nan()), "nothing else is written");
+        }
+    }
+}
+
 /// A run that leaves its data is found before a number is read.
 #[test]
 #[should_panic(expected = "law: a run is within its operand")]

@@ -16,6 +16,8 @@ pub(super) struct TileOut<T> {
     pub(super) cols: usize,
     /// Whether the tile is in no cache that is near, so that it is asked for before it is written.
     pub(super) is_far: bool,
+    /// Whether it is written past the caches, whole registers to places that are multiples of them.
+    pub(super) is_nontemporal: bool,
     pub(super) alpha: T,
     /// What the product is added to: the tile itself, a row for all rows (of stride 0), or nothing (null).
     pub(super) add: *const T,
@@ -28,9 +30,11 @@ pub(super) struct TileOut<T> {
     pub(super) ahead: Ahead<T>,
 }
 
-/// How many parts of a panel are asked for side by side. The CPU's own prefetchers follow each of them, through pages
-/// of 4 KB, and wait for more cache lines than instructions can.
-const STREAMS: usize = 8;
+/// How many parts of a panel are asked for side by side, usually. The CPU's own prefetchers follow each of them, through
+/// pages of 4 KB, and wait for more cache lines than instructions can.
+pub(super) const STREAMS: usize = 8;
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
 
 /// Cache lines that a tile asks for while it is computed, a step at a time.
 #[derive(Clone, Copy)]
@@ -52,23 +56,46 @@ impl<T> Ahead<T> {
         Ahead { at: here, spacing: 0, back: 0, second: 0, share: 0 }
     }
 
-    /// A tile's share of the panel of `len` numbers that comes after its own one of `steps` steps. To that one come
-    /// `total` tiles, this one and `left - 1` more of them from here on.
+    /// A tile's share of the panel of `len` numbers that comes after its own one of `steps` steps, in so many parts. To
+    /// that one come `total` tiles, this one and `left - 1` more of them from here on.
     #[inline]
-    pub(super) fn of(next: *const T, (len, steps): (usize, usize), left: usize, total: usize) -> Self {
+    pub(super) fn of(
+        next: *const T,
+        (len, steps): (usize, usize),
+        (left, total): (usize, usize),
+        streams: usize,
+    ) -> Self {
         // A step is two cache lines for a single tile.
         let second = if total == 1 { len / 2 } else { 0 };
         let len = len - second;
-        let (spacing, pace) = (len / STREAMS, (len / steps.max(1)).div_ceil(total));
-        let share = pace * steps / STREAMS;
-        let back = pace as isize - spacing as isize * (STREAMS as isize - 1);
-        Ahead { at: next.wrapping_add((total - left) * share), spacing: spacing as isize, back, second, share }
+        let (spacing, pace) = (len / streams, (len / steps.max(1)).div_ceil(total));
+        let share = pace * steps / streams;
+        let back = pace as isize - spacing as isize * (streams as isize - 1);
+        let at = next.wrapping_add((total - left) * share);
+        Ahead { at, spacing: spacing as isize, back, second, share }
     }
 
-    /// What is asked for at the step behind `step`, at which that is `at`.
+    /// `len` numbers in so many steps.
+    #[inline]
+    pub(super) fn range(first: *const T, len: usize, steps: usize) -> Self {
+        let (spacing, pace) = (len / STREAMS, len.div_ceil(steps.max(1)));
+        let back = pace as isize - spacing as isize * (STREAMS as isize - 1);
+        Ahead { at: first, spacing: spacing as isize, back, second: 0, share: 0 }
+    }
+
+    /// As many numbers as there are steps, of each of `streams` rows that are `row` numbers apart.
+    #[inline]
+    pub(super) fn rows(first: *const T, row: usize, streams: usize) -> Self {
+        // What rows advance by in a round may be two cache lines.
+        let second = if streams * size_of::<T>() > LINE { LINE / size_of::<T>() } else { 0 };
+        let back = streams as isize - row as isize * (streams as isize - 1);
+        Ahead { at: first, spacing: row as isize, back, second, share: 0 }
+    }
+
+    /// What is asked for at the step behind `step`, at which that is `at`, of so many parts.
     #[inline(always)]
-    pub(super) fn moved(&self, at: *const T, step: usize) -> *const T {
-        at.wrapping_offset(if step % STREAMS == STREAMS - 1 { self.back } else { self.spacing })
+    pub(super) fn moved(&self, at: *const T, step: usize, streams: usize) -> *const T {
+        at.wrapping_offset(if step % streams == streams - 1 { self.back } else { self.spacing })
     }
 }
 
@@ -76,8 +103,9 @@ impl<T: Compute> TileOut<T> {
     /// A tile that is the product alone.
     pub(super) fn new(c: *mut T, stride: usize, cols: usize) -> Self {
         let (add, residual) = (std::ptr::null(), std::ptr::null());
-        let (is_far, alpha, finish, ahead) = (false, T::ONE, Finish::NONE, Ahead::none(c.cast_const()));
-        TileOut { c, stride, cols, is_far, alpha, add, add_stride: 0, finish, residual, ahead }
+        let (is_far, is_nontemporal) = (false, false);
+        let (alpha, finish, ahead) = (T::ONE, Finish::NONE, Ahead::none(c.cast_const()));
+        TileOut { c, stride, cols, is_far, is_nontemporal, alpha, add, add_stride: 0, finish, residual, ahead }
     }
 
     /// Goes to the tile below this one, of so many rows each, which are `tiles` of those that ask for what comes next.
@@ -89,6 +117,15 @@ impl<T: Compute> TileOut<T> {
         if !self.residual.is_null() {
             self.residual = self.residual.wrapping_add(rows * self.stride);
         }
+    }
+}
+
+/// Those who are told of it after this find what was written past the caches.
+pub(super) fn fence() {
+    // SAFETY: each such CPU has the instruction.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
     }
 }
 
@@ -145,7 +182,7 @@ unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
     out: &TileOut<L::T>,
     activate: impl Activate<L>,
 ) {
-    let TileOut { c, stride, add, add_stride, residual, finish: Finish { columns, .. }, .. } = *out;
+    let TileOut { c, stride, is_nontemporal, add, add_stride, residual, finish: Finish { columns, .. }, .. } = *out;
     // SAFETY: as for `store_tile`.
     unsafe {
         // Written out, so that sums stay in registers.
@@ -170,7 +207,8 @@ unsafe fn store_registers<L: Lane, const MR: usize, const NV: usize>(
                         }
                     }
                     for (v, r) in row.into_iter().enumerate() {
-                        activate.of(r).store(c.wrapping_add($i * stride + v * L::N));
+                        let (r, to) = (activate.of(r), c.wrapping_add($i * stride + v * L::N));
+                        if is_nontemporal { r.store_nontemporal(to) } else { r.store(to) }
                     }
                 }
             )+};
