@@ -8,33 +8,47 @@ use oxport_testkit::samples::parse;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Rows of which nothing is prepared here: their samples are too small for it to pay (larger calls are in `recurrent`,
-/// in the fixtures, and in the tests of products and convolutions), and one form has no running statistics.
-const NEVER: &[&str] = &[
-    "aten::_native_batch_norm_legit.no_stats",
-    "aten::addmm",
-    "aten::baddbmm",
-    "aten::bmm",
-    "aten::conv_transpose1d",
-    "aten::conv_transpose2d.input",
-    "aten::conv_transpose3d.input",
-    "aten::gru.input",
-    "aten::gru_cell",
-    "aten::linalg_matmul",
-    "aten::linear",
-    "aten::lstm.input",
-    "aten::lstm_cell",
-    "aten::matmul",
-    "aten::mkldnn_rnn_layer",
-    "aten::mm",
+/// A row that prepares something of running statistics, which this form has not.
+const NEVER: &[&str] = &["aten::_native_batch_norm_legit.no_stats"];
+
+/// Calls that are large enough for it to pay, of rows whose samples are not.
+const LARGER: &[(&str, &str)] = &[
+    ("aten::addmm", "f32[20], f32[5, 16], f32[16, 20]"),
+    ("aten::baddbmm", "f32[2, 5, 20], f32[2, 5, 16], f32[2, 16, 20]"),
+    ("aten::bmm", "f32[2, 5, 16], f32[2, 16, 20]"),
+    ("aten::linalg_matmul", "f64[2, 5, 16], f64[16, 20]"),
+    ("aten::linear", "bf16[5, 16], bf16[20, 16], bf16[20]"),
+    ("aten::matmul", "f32[16], f32[3, 16, 20]"),
+    ("aten::mm", "f16[5, 16], f16[16, 20]{1, 16}"),
+    ("aten::conv_transpose1d", "f32[2, 3, 8], f32[3, 8, 3], f32[8], 2, 1, 1"),
+    ("aten::conv_transpose2d.input", "f32[2, 4, 5, 5], f32[4, 8, 3, 3], f32[16], 2, 1, 1, 2"),
+    ("aten::conv_transpose3d.input", "f32[1, 2, 3, 3, 3], f32[2, 8, 2, 2, 2]"),
+    ("aten::gru_cell", "f32[2, 16], f32[2, 16], f32[48, 16], f32[48, 16]"),
+    (
+        "aten::gru.input",
+        "f32[2, 5, 16], f32[2, 2, 16], [f32[48, 16], f32[48, 16], f32[48, 16], f32[48, 16]], False, 1, 0.0, False, \
+        True, True",
+    ),
+    ("aten::lstm_cell", "f32[2, 16], [f32[2, 16], f32[2, 16]], f32[64, 16], f32[64, 16], f32[64], f32[64]"),
+    (
+        "aten::lstm.input",
+        "f32[5, 2, 16], [f32[1, 2, 16], f32[1, 2, 16]], [f32[64, 16], f32[64, 16], f32[64], f32[64]], True, 1, 0.0, \
+        False, False, False",
+    ),
+    (
+        "aten::mkldnn_rnn_layer",
+        "f32[3, 1, 16], f32[64, 16], f32[64, 16], f32[64], f32[64], f32[1, 16], f32[1, 16], False, [], 2, 16, 1, True, \
+        False, False, False",
+    ),
 ];
 
-/// Of every sample of rows that prepare something, the first tensor and at most one other are inputs.
+/// Of every sample of rows that prepare something, and of larger calls, the first tensor and at most one other are inputs.
 #[test]
 fn operators_compute_the_same_of_what_is_prepared() {
     let rows = oxport_ops::TABLES.iter().flat_map(|table| table.iter()).filter(|def| def.prepare.is_some());
     let calls: Vec<_> = rows
         .flat_map(|def| def.samples.iter().map(move |text| (def.name(), *text)))
+        .chain(LARGER.iter().copied())
         .filter(|(_, text)| !text.starts_with('!'))
         .collect();
     let done = Mutex::new(BTreeSet::new());

@@ -31,7 +31,7 @@ pub(super) unsafe trait Lane: Copy {
     unsafe fn load(p: *const Self::T) -> Self;
     /// Writes `N` numbers, unaligned.
     unsafe fn store(self, p: *mut Self::T);
-    /// As [`Lane::store`], to a place that is a multiple of the register's size, past the caches if the set can do that:
+    /// As [`Lane::store`], to a multiple of the register's size, past the caches if the set can do that:
     /// [`fence`](super::tile::fence) comes before others read it.
     #[inline(always)]
     unsafe fn store_nontemporal(self, p: *mut Self::T) {

@@ -30,8 +30,8 @@ pub(super) struct TileOut<T> {
     pub(super) ahead: Ahead<T>,
 }
 
-/// How many parts of a panel are asked for side by side, usually. The CPU's own prefetchers follow each of them, through
-/// pages of 4 KB, and wait for more cache lines than instructions can.
+/// How many parts of a panel are asked for side by side, usually. The CPU's own prefetchers follow each of them,
+/// through pages of 4 KB, and wait for more cache lines than instructions can.
 pub(super) const STREAMS: usize = 8;
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;

@@ -122,7 +122,7 @@ impl Walk {
         self
     }
 
-    /// The walk of such a row function.
+    /// The walk of what a row function is known to be: a copy packs nothing.
     pub(crate) fn of(self, known: Option<Known>) -> Walk {
         Walk { copies: matches!(known, Some(Known::Copy)), ..self }
     }
