@@ -42,7 +42,8 @@ const LARGER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of every sample of rows that prepare something, and of larger calls, the first tensor and at most one other are inputs.
+/// Of every sample of rows that prepare something, and of larger calls, the first tensor and at most one other are
+/// inputs.
 #[test]
 fn operators_compute_the_same_of_what_is_prepared() {
     let rows = oxport_ops::TABLES.iter().flat_map(|table| table.iter()).filter(|def| def.prepare.is_some());
