@@ -322,6 +322,20 @@ fn branches_of_two_sizes() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// PyTorch makes strides as if a size that was 1 at capture were always 1.
+#[test]
+fn strides_of_sizes_that_were_one() {
+    let text = "def forward(self, x: \"f32[s0, 3]\"):\n    r: \"f32[s0, 3]\" = torch.ops.aten.relu.default(x)\n    return (r,)\n";
+    for (hint, strides, count) in [(1, [7, 1], 0), (1, [3, 2], 1), (2, [7, 1], 1)] {
+        let mut program = oxport_ir::parse::parse(text, registry()).expect("a program");
+        let symbols = tensor(&mut program, "x").sizes[0].free_symbols();
+        symbols.iter().for_each(|symbol| program.env.set_hint(symbol, hint));
+        lay(&mut program, "r", strides);
+        let found = oxport::verify(&program);
+        assert_eq!(found.iter().filter(|d| d.code == "stride").count(), count, "{hint} {strides:?}: {found:#?}");
+    }
+}
+
 /// A region of nothing gives nothing: PyTorch records no value for `enable_grad` in a block of `no_grad` alone.
 #[test]
 fn regions_of_nothing() {

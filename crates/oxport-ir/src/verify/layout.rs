@@ -116,6 +116,9 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     if pairs.map(|(pair, _)| pair).all(|(a, b)| a == b || compare.agree(a, b)) {
         return true;
     }
+    if fit_at_capture(c, have, want) {
+        return true;
+    }
     // What is returned is the tensor that was written.
     if op.is_mutable() && op.schema().is_some_and(|s| s.returns.len() == 1) {
         return false;
@@ -146,6 +149,16 @@ fn strides_fit(c: &Check<'_>, op: &Op, given: &[&Fake], have: &Fake, want: &Fake
     // What may be its input lies as that does; what branches return may be views, and is laid out as inference says.
     let follows = may_copy || op.is_higher_order();
     follows && !given.iter().all(|t| is_dense(c, t)) || is_dense(c, have)
+}
+
+/// Whether strides are right where a size that varies was 1 at capture: PyTorch decides by that size what strides are
+/// made of, and its stride is any. `view` of `[s0, (s0 + 255)//256, 256]` is recorded as if there were one part.
+fn fit_at_capture(c: &Check<'_>, have: &Fake, want: &Fake) -> bool {
+    let hint = |e: &Expr| c.env.hint_of(e).and_then(|n| n.as_i64());
+    let is_one = |size: &Expr| hint(size) == Some(1);
+    let mut dims = have.sizes.iter().zip(have.strides.iter().zip(&want.strides));
+    have.sizes.iter().any(|size| size.as_int().is_none() && is_one(size))
+        && dims.all(|(size, (a, b))| is_one(size) || hint(a).is_some_and(|a| hint(b) == Some(a)))
 }
 
 /// Whether the elements fill the memory without gaps or sharing, in some order of the dimensions.

@@ -20,6 +20,11 @@ pub(super) const LEAST_CHANNELS: usize = 8;
 const MOST_TAPS: usize = 1 << 12;
 /// With fewer channels a run is a row of the kernel.
 const FEW_CHANNELS: usize = 16;
+/// Likewise of a near input, where channels times the steps of the window in both dimensions, which divide the work,
+/// are at most so many: to copy it costs less than to look up a run for each tap.
+const ROW_CHANNELS: usize = 64;
+/// Bytes of an input that is near.
+const NEAR: usize = 4 << 20;
 /// So few rows are read together with their weight at the speed of memory.
 const FEW_ROWS: usize = 4;
 
@@ -42,7 +47,7 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, mut out: Output<'_, T>)
             &own
         }
     };
-    if is_by_rows(g) && few_channels::run(conv, weight, &mut out) {
+    if has_few_channels(g) && few_channels::run(conv, weight, &mut out) {
         return;
     }
     let (pixels, og, ig) = (out.pixels(), g.out_group(), g.in_group());
@@ -81,8 +86,16 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, mut out: Output<'_, T>)
 }
 
 /// Whether windows are read by rows of the kernel, since pixels have few channels.
-pub(super) fn is_by_rows(g: &Geometry) -> bool {
+pub(super) fn has_few_channels(g: &Geometry) -> bool {
     g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1
+}
+
+/// Whether they are so read, for that or another reason.
+fn is_by_rows<T>(g: &Geometry) -> bool {
+    let per_window = g.in_channels.saturating_mul(g.stride[1]).saturating_mul(g.stride[2]);
+    let is_near = g.batch * g.in_channels * g.input.iter().product::<usize>() * size_of::<T>() <= NEAR;
+    let is_cheap = g.groups == 1 && g.kernel[2] > 1 && per_window <= ROW_CHANNELS && is_near;
+    g.dilation[2] == 1 && (has_few_channels(g) || is_cheap)
 }
 
 /// The windows of an input with neighboring channels.
@@ -112,7 +125,7 @@ impl<'a, T: Compute> Windows<'a, T> {
     /// of all images are to be evenly spaced.
     pub(super) fn new(conv: &'a Convolution<'_, T>, sizes: [usize; 3], is_pointwise: bool, whole: bool) -> Self {
         let g = &conv.geometry;
-        let by_rows = is_by_rows(g) && g.dilation[2] == 1;
+        let by_rows = is_by_rows::<T>(g);
         // With the zeros around it where a run is a row of the kernel.
         let pad = if by_rows { g.padding } else { [0; 3] };
         let (data, strides) = if by_rows { Source::padded(conv, pad) } else { Source::pixels(conv) };
@@ -159,8 +172,25 @@ impl<T: Compute> Runs<T> for Windows<'_, T> {
         self.len
     }
 
-    fn spaced(&self, batch: usize) -> Option<[usize; 2]> {
-        Some([self.first(batch), self.spaced?])
+    fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    fn even(&self, batch: usize, rows: Range<usize>) -> Option<[usize; 2]> {
+        let (g, [d, h, w], [image, sd, sh, sw]) = (self.geometry, self.sizes, self.strides);
+        let first = self.first(batch);
+        if let Some(step) = self.spaced {
+            return Some([first + rows.start * step, step]);
+        }
+        // Those of a line of the output, whose windows are inside.
+        let (line, column) = (rows.start / w, rows.start % w);
+        let at = [line / h % d * g.stride[0], line % h * g.stride[1], column * g.stride[2]];
+        let last = (column + rows.len()).checked_sub(1)?;
+        let is_inside = last < w && (0..3).all(|i| self.is_inside(i, at[i])) && self.is_inside(2, last * g.stride[2]);
+        let place = |[z, y, x]: [usize; 3]| {
+            (z - self.padding[0]) * sd + (y - self.padding[1]) * sh + (x - self.padding[2]) * sw
+        };
+        is_inside.then(|| [first + line / (d * h) * image + place(at), g.stride[2] * sw])
     }
 
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]) {
@@ -186,17 +216,21 @@ impl<T: Compute> Windows<'_, T> {
         batch % g.groups * g.in_group() + batch / g.groups * self.strides[0]
     }
 
+    /// Whether all taps along a dimension of the window that begins there are inside the input.
+    fn is_inside(&self, d: usize, at: usize) -> bool {
+        let reach = (self.kernel[d] - 1) * self.geometry.dilation[d];
+        at.checked_sub(self.padding[d]).is_some_and(|at| at + reach < self.input[d])
+    }
+
     /// The places of some pixels of line `(d, h)` of the output, of the image that begins at `image`.
     fn line(&self, image: usize, [d, h]: [usize; 2], columns: Range<usize>, out: &mut [usize]) {
         let (g, [_, sd, sh, sw]) = (self.geometry, self.strides);
         let [pd, ph, pw] = self.padding;
         let (z, y) = (d * g.stride[0], h * g.stride[1]);
-        let reach = [0, 1, 2].map(|i| (self.kernel[i] - 1) * g.dilation[i]);
-        let is_inside = |i: usize, at: usize| at >= self.padding[i] && at - self.padding[i] + reach[i] < self.input[i];
-        let is_line_inside = is_inside(0, z) && is_inside(1, y);
+        let is_line_inside = self.is_inside(0, z) && self.is_inside(1, y);
         for (w, out) in columns.zip(out.chunks_exact_mut(self.offsets.len())) {
             let x = w * g.stride[2];
-            if is_line_inside && is_inside(2, x) {
+            if is_line_inside && self.is_inside(2, x) {
                 let from = image + (z - pd) * sd + (y - ph) * sh + (x - pw) * sw;
                 out.iter_mut().zip(&self.offsets).for_each(|(out, offset)| *out = from + offset);
                 continue;

@@ -57,7 +57,7 @@ impl<A: Compute> PackedWeight<A> {
         let form = if pixels::fits::<A>(g) { form } else { Form::Planes };
         let (taps, channels, n) = (g.taps(), g.in_group(), g.out_group());
         let k = taps * channels;
-        if form == Form::Pixels && T::as_acc(&[]).is_none() && !pixels::is_by_rows(g) {
+        if form == Form::Pixels && T::as_acc(&[]).is_none() && !pixels::has_few_channels(g) {
             let weights = weight.chunks_exact(n * k).take(g.groups);
             return Some(PackedWeight { form, groups: weights.map(|w| narrow(w, taps, channels)).collect(), ..none });
         }

@@ -48,6 +48,7 @@ mod tensor;
 mod tile;
 mod tiny;
 mod view;
+mod windows;
 mod winograd_bodies;
 mod with_half;
 

@@ -190,6 +190,8 @@ pub(super) fn slices<T: Compute>(k: usize) -> impl Iterator<Item = (usize, usize
 /// If a matrix does not lie in its slice.
 pub fn interleave<S: Multiply>(x: Mat<'_, S>, rows: usize, cols: usize, out: &mut [S::Acc]) {
     match rows {
+        // That is how it lies.
+        _ if x.rows == 1 && x.cols == rows => S::widen(&x.data[..rows * cols], &mut out[..rows * cols]),
         2 if x.cols == 1 => interleave_few::<S, 2>(x, cols, out),
         3 if x.cols == 1 => interleave_few::<S, 3>(x, cols, out),
         4 if x.cols == 1 => interleave_few::<S, 4>(x, cols, out),

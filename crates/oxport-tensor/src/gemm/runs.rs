@@ -10,9 +10,10 @@
 use super::Compute;
 use super::kernel::Kernels;
 use super::lane::Lane;
-use super::pack::{Rows, Source, pack_panel, slices};
+use super::pack::{Rows, Source, pack_panel};
 use super::strided::streams;
 use super::tile::{Ahead, LINE, STREAMS, TileOut, prefetch_tile, store_tile};
+use super::windows::Windows;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -32,9 +33,13 @@ pub trait Runs<T>: Sync {
     fn run_len(&self) -> usize;
     /// Writes where the runs of some rows of matrix `batch` begin in the data, or [`ZEROS`]: `out[i*count + r]`.
     fn places(&self, batch: usize, rows: Range<usize>, out: &mut [usize]);
-    /// Where the first row of matrix `batch` begins and how far the others are from each other, if rows are single runs
-    /// that are evenly spaced.
-    fn spaced(&self, _batch: usize) -> Option<[usize; 2]> {
+    /// How far each run of a row begins behind the first place of the row, of rows that are [even](Runs::even).
+    fn offsets(&self) -> &[usize] {
+        &[]
+    }
+    /// The first place of the first of some rows of matrix `batch`, and how far those of the others are from each
+    /// other, if they are evenly spaced and all runs are at these places and the [offsets](Runs::offsets).
+    fn even(&self, _batch: usize, _rows: Range<usize>) -> Option<[usize; 2]> {
         None
     }
 }
@@ -199,88 +204,6 @@ fn last_run<T>(places: &[*const T], rows: usize, segments: &[Segment], steps: us
     let len = last.addr().checked_sub(first.addr())? / size_of::<T>() + segment.len;
     // A step asks for one cache line.
     (len <= steps * LINE / size_of::<T>()).then(|| Ahead::range(first.wrapping_add(segment.from), len, steps))
-}
-
-/// Where the runs of a block of rows begin, as the kernels read them.
-pub(super) struct Windows<'a, T> {
-    runs: &'a dyn Runs<T>,
-    batch: usize,
-    // Asked for once, whatever the trait's implementation says later.
-    data: &'a [T],
-    count: usize,
-    len: usize,
-    spaced: Option<[usize; 2]>,
-    /// The segments that each slice of k consists of.
-    slices: SmallVec<[SmallVec<[Segment; 9]>; 1]>,
-    /// The first row of the block.
-    start: usize,
-    /// Where that one lies, if rows are evenly spaced.
-    first: *const T,
-    /// Else by tile, run and row.
-    pointers: Vec<*const T>,
-    offsets: Vec<usize>,
-    zeros: Vec<T>,
-}
-
-impl<'a, T: Compute> Windows<'a, T> {
-    fn new(runs: &'a dyn Runs<T>, batch: usize, k: usize) -> Self {
-        let (data, count, len) = (runs.data(), runs.count(), runs.run_len());
-        assert_eq!(count * len, k, "law: a row of runs has k numbers");
-        let slices = slices::<T>(k).map(|slice| segments(slice, len).collect()).collect();
-        let spaced = runs.spaced(batch).filter(|_| count == 1);
-        // Evenly spaced rows have no zeros between them.
-        let zeros = if spaced.is_some() { Vec::new() } else { vec![T::ZERO; len] };
-        let (first, pointers, offsets) = (data.as_ptr(), Vec::new(), Vec::new());
-        Windows { runs, batch, data, count, len, spaced, slices, start: 0, first, pointers, offsets, zeros }
-    }
-
-    /// Looks up the places of some row panels.
-    ///
-    /// # Panics
-    /// If a run does not lie in the data.
-    fn find(&mut self, first: usize, rows: Rows, panels: Range<usize>) {
-        let (count, last) = (self.count, self.data.len().checked_sub(self.len));
-        let all = rows.start(panels.start)..rows.start(panels.end);
-        self.start = all.start;
-        if let Some([start, step]) = self.spaced {
-            let end = start + (first + all.end).saturating_sub(1) * step;
-            assert!(all.is_empty() || last.is_some_and(|last| end <= last), "law: a run is within its operand");
-            self.first = self.data.as_ptr().wrapping_add(start + (first + all.start) * step);
-            return;
-        }
-        self.offsets.clear();
-        self.offsets.resize(all.len() * count, ZEROS);
-        self.runs.places(self.batch, first + all.start..first + all.end, &mut self.offsets);
-        self.pointers.clear();
-        self.pointers.resize(self.offsets.len(), self.zeros.as_ptr());
-        let mut at = 0;
-        for i in panels {
-            let members = rows.len(i);
-            let (from, to) = (&self.offsets[at..at + members * count], &mut self.pointers[at..at + members * count]);
-            for (m, row) in from.chunks_exact(count.max(1)).enumerate() {
-                for (r, &offset) in row.iter().enumerate().filter(|&(_, &offset)| offset != ZEROS) {
-                    assert!(last.is_some_and(|last| offset <= last), "law: a run is within its operand");
-                    to[r * members + m] = self.data.as_ptr().wrapping_add(offset);
-                }
-            }
-            at += members * count;
-        }
-    }
-
-    /// How far rows are apart, if each is one run and they are evenly spaced.
-    fn row(&self) -> Option<usize> {
-        self.spaced.map(|[_, row]| row)
-    }
-
-    /// Where row `row` of the product lies, of evenly spaced ones.
-    fn place(&self, row: usize) -> *const T {
-        self.first.wrapping_add((row - self.start) * self.row().unwrap_or(0))
-    }
-
-    /// The places of a tile of so many rows, from row `row` of the product.
-    fn tile(&self, row: usize, members: usize) -> &[*const T] {
-        &self.pointers[(row - self.start) * self.count..][..members * self.count]
-    }
 }
 
 /// The segments of a slice of k, of runs of `len` numbers.
