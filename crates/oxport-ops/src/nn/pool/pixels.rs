@@ -30,7 +30,7 @@ pub fn greatest_pixels<T: Pooled>(x: &[T], axes: &[Axis; 3], inner: usize, out: 
             || {
                 let mut taps = Taps::of(axes, row);
                 for (out, &window) in out.chunks_exact_mut(inner).zip(&axes[2].windows) {
-                    fold_taps(x, taps.along(window), T::LEAST, raised, out);
+                    greatest_taps(x, taps.along(window), out);
                 }
             },
         )
@@ -83,6 +83,32 @@ impl Taps {
 
 /// Channels that are folded together: they stay in registers.
 const CHANNELS: usize = 32;
+
+/// The greatest numbers of some pixels, by channel, as [`raised`] gives them one after the other. Whether one is NaN is
+/// no part of the chain of comparisons.
+#[inline(always)]
+fn greatest_taps<T: Pooled>(x: &[T], taps: &[usize], out: &mut [T]) {
+    let inner = out.len();
+    let (blocks, rest) = out.as_chunks_mut::<CHANNELS>();
+    let behind = blocks.len() * CHANNELS;
+    for (block, out) in blocks.iter_mut().enumerate() {
+        let (mut top, mut nan) = ([T::LEAST; CHANNELS], [T::default(); CHANNELS]);
+        for &tap in taps {
+            let Some(x) = x[tap * inner + block * CHANNELS..].first_chunk::<CHANNELS>() else { continue };
+            for ((top, nan), &x) in top.iter_mut().zip(&mut nan).zip(x) {
+                *top = if x > *top { x } else { *top };
+                *nan = if x.is_nan() { x } else { *nan };
+            }
+        }
+        for ((out, top), nan) in out.iter_mut().zip(top).zip(nan) {
+            *out = if nan.is_nan() { nan } else { top };
+        }
+    }
+    rest.fill(T::LEAST);
+    for &tap in taps {
+        fold_into(rest, &x[tap * inner + behind..], raised);
+    }
+}
 
 /// Folds the channels of some pixels, one after the other.
 #[inline(always)]
