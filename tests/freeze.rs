@@ -207,6 +207,26 @@ fn convolutions_of_one_input_are_merged() {
     is_kept(&before, &after, &tensor(&[1, 4, 6, 6], 5)).unwrap();
 }
 
+/// A result must not share its storage with others than before: that of a batch norm, which PyTorch tags as what may,
+/// is its own.
+#[test]
+fn a_batch_norm_that_is_returned_is_folded() {
+    let before = program(&[1, 4, 6, 6], |b, x| {
+        let w = b.parameter("conv.weight", tensor(&[8, 4, 1, 1], 1))?;
+        let y = b.call("aten::conv2d", (x, w))?;
+        let mut channels = |name: &str, seed: u64| b.parameter(name, tensor(&[8], seed));
+        let (scale, bias, mean) = (channels("bn.weight", 2)?, channels("bn.bias", 3)?, channels("bn.mean", 4)?);
+        let variance = b.parameter("bn.var", Tensor::from_vec(&[8], vec![0.5f32; 8])?)?;
+        let y = b.call("aten::batch_norm", (y, scale, bias, mean, variance, false, 0.1, 1e-5, true))?;
+        Ok(vec![y])
+    });
+    let (after, report) = oxport::optimize(&before, Opt::Fast, &limits(true, 0.05)).unwrap();
+    let left = ["aten::batch_norm", "aten::mul.Tensor"].map(|op| calls(&after, op));
+    let convolutions = calls(&after, "aten::conv2d") + calls(&after, "aten::convolution");
+    assert_eq!((convolutions, left), (1, [0, 0]), "{:?}", report.rules);
+    is_kept(&before, &after, &tensor(&[1, 4, 6, 6], 5)).unwrap();
+}
+
 #[test]
 fn names_say_what_they_are_made_of() {
     let cases = [

@@ -98,7 +98,9 @@ impl Op {
     /// kernel here makes memory of its own, unless [`OpDef::aliasing`] says when not.
     pub fn is_alias_unknown(&self) -> bool {
         let is_vouched = self.has_tag("pt2_compliant_tag") && !self.is_composite();
-        !is_vouched && self.def().is_none_or(|d| matches!(d.kernel, Kernel::None | Kernel::View(_)))
+        let is_open =
+            |d: &OpDef| matches!(d.kernel, Kernel::None | Kernel::View(_)) && !matches!(d.aliasing, Aliasing::Never);
+        !is_vouched && self.def().is_none_or(is_open)
     }
     /// In which dtype it computes within a CPU autocast region.
     pub fn autocast(&self) -> Autocast {
@@ -120,7 +122,11 @@ impl Op {
     }
     /// True if its result is its first argument itself, or a view of it, for some arguments only, which no schema says.
     pub fn is_alias_at_times(&self) -> bool {
-        self.has_tag("maybe_aliasing_or_mutating") || self.def().is_some_and(|d| matches!(d.aliasing, Aliasing::If(_)))
+        match self.def().map_or(Aliasing::BySchema, |d| d.aliasing) {
+            Aliasing::BySchema => self.has_tag("maybe_aliasing_or_mutating"),
+            Aliasing::If(_) => true,
+            Aliasing::Never => false,
+        }
     }
     /// True if its result is a number that it reads from a tensor: `item`.
     pub fn reads_number(&self) -> bool {

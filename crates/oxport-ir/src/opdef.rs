@@ -191,6 +191,8 @@ pub enum Aliasing {
     /// That of the first argument where this holds of the arguments and the result (of a list, its first tensor), as
     /// eager PyTorch decides it when it runs (`reshape`, `contiguous`, `to`), else its own.
     If(fn(&Args<'_, Meta>, &Fake) -> Result<bool>),
+    /// Always its own, though PyTorch tags it as what may alias an argument.
+    Never,
 }
 
 /// How a write to a view becomes one to what it is a view of.
@@ -424,6 +426,10 @@ impl OpDef {
     /// Says when the result lies in the first argument's storage, where the schema does not.
     pub const fn alias_if(self, f: fn(&Args<'_, Meta>, &Fake) -> Result<bool>) -> OpDef {
         OpDef { aliasing: Aliasing::If(f), ..self }
+    }
+    /// Says that the result lies in storage of its own, where PyTorch only says that it may not.
+    pub const fn own_storage(self) -> OpDef {
+        OpDef { aliasing: Aliasing::Never, ..self }
     }
     /// Says what a write to the result makes of the first argument, as a call text over the arguments and `value`.
     pub const fn write_back(self, text: &'static str) -> OpDef {

@@ -138,6 +138,7 @@ impl OpDef {
             // In functional graphs a `view` that the strides forbid copies.
             Aliasing::BySchema if self.or_copies.is_some() => Some(args.cx.can_view(args.at(0).ok()?, out)),
             Aliasing::BySchema => matches!(self.kernel, Kernel::View(_)).then_some(true),
+            Aliasing::Never => None,
         }
     }
 }

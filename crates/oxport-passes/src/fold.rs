@@ -146,8 +146,9 @@ fn constant_nodes(program: &ExportedProgram, budget: &Budget) -> HashMap<NodeId,
     for (id, node) in program.graph.nodes() {
         let Some(op) = node.op() else { continue };
         // One that is made of others may be made of any number of them, but not what may be its operand (`to`).
-        let is_open =
-            |d: &OpDef| matches!((d.kernel, d.decomp, d.aliasing), (Kernel::None, Decomp::Fn(_), Aliasing::BySchema));
+        let is_open = |d: &OpDef| {
+            matches!((d.kernel, d.decomp), (Kernel::None, Decomp::Fn(_))) && !matches!(d.aliasing, Aliasing::If(_))
+        };
         let is_bounded = op.def().is_some_and(|d| !is_open(d));
         // What is as large as the data say has no size to bound.
         let is_bounded = is_bounded && !op.has_tag("dynamic_output_shape") && !op.has_tag("data_dependent_output");

@@ -174,7 +174,8 @@ pub static RULES: &[Rule] = &[
         "stride",
         "the recorded strides are impossible",
         "There are as many strides as sizes, none negative; what is no view is dense in some order of its dimensions; \
-        a view has the strides that its input's imply; a stored tensor has those of its placeholder.",
+        a view has the strides that its input's imply, at capture at least where a size that varies was 1 there; a \
+        stored tensor has those of its placeholder.",
         "strides (7, 1) for the result f32[2, 3] of relu",
         "`oxport verify --fix` records the inferred ones.",
     ),

@@ -35,6 +35,7 @@ pub static OPS: &[OpDef] = &[
     )
     .mutation(&stats::BATCH_NORM)
     .decomp(batch_norm_decomp)
+    .own_storage()
     .samples(&[
         "f32[2, 4, 3, 3], f32[4], f32[4], f32[4], f32[4], False, 0.1, 1e-5, True",
         "f32[5, 4], None, None, None, None, True, 0.1, 1e-5, True",

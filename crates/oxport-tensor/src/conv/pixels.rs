@@ -20,10 +20,10 @@ pub(super) const LEAST_CHANNELS: usize = 8;
 const MOST_TAPS: usize = 1 << 12;
 /// With fewer channels a run is a row of the kernel.
 const FEW_CHANNELS: usize = 16;
-/// Likewise of a near input, where channels times the steps of the window in both dimensions, which divide the work,
-/// are at most so many: to copy it costs less than to look up a run for each tap.
+/// Of an input of at most [`NEAR`] bytes, too, where channels times the strides of the convolution are at most so many:
+/// to copy it costs less than to look up a run for each tap, of which strides leave fewer.
 const ROW_CHANNELS: usize = 64;
-/// Bytes of an input that is near.
+/// Bytes of an input that stays in the caches next to the CPU.
 const NEAR: usize = 4 << 20;
 /// So few rows are read together with their weight at the speed of memory.
 const FEW_ROWS: usize = 4;
@@ -85,14 +85,14 @@ pub(super) fn run<T: Compute>(conv: &Convolution<'_, T>, mut out: Output<'_, T>)
     );
 }
 
-/// Whether windows are read by rows of the kernel, since pixels have few channels.
+/// Whether a pixel has too few channels for a run, so that windows are read by rows of the kernel at any size.
 pub(super) fn has_few_channels(g: &Geometry) -> bool {
     g.groups == 1 && g.in_channels < FEW_CHANNELS && g.kernel[2] > 1
 }
 
-/// Whether they are so read, for that or another reason.
+/// Whether windows are read by rows of the kernel.
 fn is_by_rows<T>(g: &Geometry) -> bool {
-    let per_window = g.in_channels.saturating_mul(g.stride[1]).saturating_mul(g.stride[2]);
+    let per_window = g.stride.iter().fold(g.in_channels, |n, &step| n.saturating_mul(step));
     let is_near = g.batch * g.in_channels * g.input.iter().product::<usize>() * size_of::<T>() <= NEAR;
     let is_cheap = g.groups == 1 && g.kernel[2] > 1 && per_window <= ROW_CHANNELS && is_near;
     g.dilation[2] == 1 && (has_few_channels(g) || is_cheap)
