@@ -206,3 +206,37 @@ fn attention_is_fused_for_as_many_keys_as_values() {
         assert_eq!(strides, expected, "keys {key:?}, values {value:?}, grouped: {grouped}");
     }
 }
+
+/// PyTorch fills a contiguous tensor with normal numbers in groups of sixteen, and any other one by one, in the order
+/// of memory: what PyTorch 2.15 draws after `torch.manual_seed(0)`.
+#[test]
+fn normal_numbers_of_strided_tensors_are_drawn_one_by_one() {
+    let drawn = |dtype: DType, sizes: &[i64], dims: &[i64]| {
+        let toolchain = Toolchain::standard();
+        let mut b = ProgramBuilder::new(toolchain.registry());
+        let x = b.input("x", Fake::new(dtype, sizes.iter().map(|&n| n.into()))).expect("an input");
+        let turned = b.call("permute", (x, dims.to_vec())).expect("a call");
+        let y = b.call("randn_like", (turned,)).expect("a call");
+        let program = b.finish(&[y]).expect("a program");
+        let plan = toolchain.plan(&program, &PlanOptions { seed: 0, ..PlanOptions::default() }).expect("a plan");
+        let x = Tensor::zeros(dtype, sizes).expect("a small tensor");
+        let Value::Tensor(y) = plan.run(vec![Value::Tensor(x)]).expect("it runs").user.remove(0) else {
+            panic!("a tensor")
+        };
+        y
+    };
+    let channels_last = drawn(DType::F32, &[1, 3, 3, 2], &[0, 3, 1, 2]).to_vec::<f32>().expect("float32");
+    assert_eq!(channels_last[..4], [1.5409960746765137, -2.1787893772125244, -1.0845223665237427, 0.40334683656692505]);
+    let double = drawn(DType::F64, &[3, 6], &[1, 0]).to_vec::<f64>().expect("float64");
+    assert_eq!(double[..3], [1.5409961082440433, 0.4033468476292993, -0.8566745932963743]);
+    let complex = drawn(DType::C64, &[3, 6], &[1, 0]).to_vec::<oxport_tensor::Complex<f32>>().expect("complex64");
+    let complex: Vec<[f32; 2]> = complex[..3].iter().map(|z| [z.re, z.im]).collect();
+    assert_eq!(
+        complex,
+        [
+            [1.0896488428115845, -0.20748557150363922],
+            [-0.605760395526886, 0.77824467420578],
+            [0.1356721669435501, 0.8936378359794617],
+        ]
+    );
+}

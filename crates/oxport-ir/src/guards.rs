@@ -50,5 +50,5 @@ pub fn size_conditions(program: &ExportedProgram) -> Vec<Expr> {
         let (_, tensor) = inputs.iter().find(|(names, _)| names.iter().any(|n| n == name))?;
         tensor.as_ref()?.sizes.get(rest.strip_suffix(']')?.parse::<usize>().ok()?).cloned()
     };
-    program.guards.iter().filter_map(|text| Expr::parse_with(text, &size).ok()).collect()
+    program.guards.iter().filter_map(|text| Expr::parse_guard(text, &size).ok()).collect()
 }

@@ -1,7 +1,8 @@
 //! The functional variants of operators that write, found by PyTorch's conventions for names, and by the schemas.
 
 use crate::schema::{FunctionSchema, Param, TENSOR_OPTIONS};
-use crate::{Error, Op, Registry, Result, WriteBack};
+use crate::{Error, Kwargs, Op, Registry, Result, WriteBack};
+use std::sync::Arc;
 
 /// The operator that computes what this one writes: `add_.Tensor` → `add.Tensor`, `pow_.Scalar` → `pow.Tensor_Scalar`.
 ///
@@ -46,6 +47,17 @@ pub fn arguments_of_variant<T>(op: &Op, variant: &Op, args: Vec<T>) -> (Vec<T>, 
         placed.push(named.remove(at).1);
     }
     (placed, named)
+}
+
+/// What a call of an operator leaves out and its functional variant has no default for: `p` of `bernoulli_.float`.
+pub fn defaults_of_variant(op: &Op, variant: &Op, args: usize, kwargs: &Kwargs) -> Kwargs {
+    let (Some(schema), Some(to)) = (op.schema(), variant.schema()) else { return Kwargs::default() };
+    let left_out = to.args.iter().skip(args).filter(|p| p.default.is_none() && !kwargs.contains_key(&*p.name));
+    let default = |p: &Param| {
+        let (_, param) = schema.arg(&p.name)?;
+        Some((Arc::from(&*p.name), param.default.clone()?))
+    };
+    left_out.filter_map(default).collect()
 }
 
 /// The view that an operator makes of its argument in place: `detach_` → `detach`, `unsqueeze_` → `unsqueeze`.

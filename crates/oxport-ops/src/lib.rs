@@ -50,7 +50,8 @@ families! {
     create "Tensors from nothing." [] {
         constants, distributions, random, ranges, windows
     }
-    linalg "Products and factorizations of matrices, distances of vectors." [matrices, spectral] {
+    linalg "Products and factorizations of matrices, distances of vectors."
+        [bidiagonal, matrices, spectral, tridiagonal, turns] {
         check, cholesky, contract, cross, distance, distance_backward, eig, einsum, function, grouped, kron, ldl,
         linear, lu, matmul, norm, qr, rank, solve, svd, triangular, vander, vector_norm
     }

@@ -21,7 +21,7 @@ use crate::shared_weights::{apart, tied_state};
 use crate::storage::{Chain, Storage};
 use indexmap::IndexMap;
 use oxport_ir::infer::bind_build;
-use oxport_ir::variants::{arguments_of_variant, functional_variant, view_in_place};
+use oxport_ir::variants::{arguments_of_variant, defaults_of_variant, functional_variant, view_in_place};
 use oxport_ir::{
     Args, Argument, Builder, Dialect, Error, ExportedProgram, Graph, Kwargs, Mutation, Node, NodeId, NodeKind, Op,
     Registry, Result, Val,
@@ -325,7 +325,9 @@ impl Functional<'_> {
         let functional = functional_variant(self.registry, op)?;
         let (args, named) = arguments_of_variant(op, &functional, node.args.clone());
         let named = named.into_iter().map(|(name, value)| (Arc::from(name), value));
-        let kwargs = node.kwargs.clone().into_iter().chain(named).collect();
+        let mut kwargs: Kwargs = node.kwargs.clone().into_iter().chain(named).collect();
+        let defaults = defaults_of_variant(op, &functional, args.len(), &kwargs);
+        kwargs.extend(defaults);
         self.graph.set_call(id, functional.clone(), args, kwargs);
         let value = self.cast_like(id, target.node, &functional)?;
         self.assign(&target, value, id)

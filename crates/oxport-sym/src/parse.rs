@@ -49,8 +49,17 @@ impl Expr {
     ///
     /// A name may be a source path as guards use them, e.g. `L['x'].size()[0]`, given without white space.
     pub fn parse_with(text: &str, names: &dyn Fn(&str) -> Option<Expr>) -> Result<Expr, ParseError> {
+        Expr::parse_as(text, names, false)
+    }
+
+    /// As [`Expr::parse_with`], of a text that PyTorch executes as Python: `/` gives the nearest float.
+    pub fn parse_guard(text: &str, names: &dyn Fn(&str) -> Option<Expr>) -> Result<Expr, ParseError> {
+        Expr::parse_as(text, names, true)
+    }
+
+    fn parse_as(text: &str, names: &dyn Fn(&str) -> Option<Expr>, is_python: bool) -> Result<Expr, ParseError> {
         let tokens = tokens(text).map_err(|(offset, message)| ParseError { offset, message })?;
-        let mut parser = Parser { text, tokens, at: 0, depth: 0, names };
+        let mut parser = Parser { text, tokens, at: 0, depth: 0, names, is_python };
         let e = parser.expr(0)?;
         match parser.peek().kind {
             Tok::End => Ok(e),
@@ -65,6 +74,7 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     names: &'a dyn Fn(&str) -> Option<Expr>,
+    is_python: bool,
 }
 
 /// Binding power of Python's binary operators; comparisons chain and are handled apart.
@@ -195,6 +205,7 @@ impl<'a> Parser<'a> {
             "**" => Func::Pow,
             "//" => Func::FloorDiv,
             "%" => return Ok(a.modulo(&b)),
+            "/" if self.is_python => Func::IntTrueDiv,
             "/" => {
                 let inverse = Expr::call(Func::Pow, vec![b, Expr::int(-1)]);
                 return Ok(a * inverse);
@@ -318,7 +329,8 @@ impl<'a> Parser<'a> {
             let half = Expr::rational(BigRational::new(1.into(), 2.into()));
             return Ok(Expr::call(Func::Pow, [args, vec![half]].concat()));
         }
-        let func = Func::from_name(name).or(python_function(name));
+        let digits = (name == "round" && args.len() == 2).then_some(Func::RoundDecimal);
+        let func = digits.or(Func::from_name(name)).or(python_function(name));
         let func = func.ok_or_else(|| failed(format!("unknown function `{name}`")))?;
         if !func.arity().allows(args.len()) {
             return Err(failed(format!("{name} does not take {} arguments", args.len())));
@@ -407,6 +419,7 @@ fn python_function(name: &str) -> Option<Func> {
         "floor" => Func::FloorToInt,
         "ceil" => Func::CeilToInt,
         "trunc" | "sym_int" | "int" => Func::TruncToInt,
+        "round" => Func::RoundToInt,
         "sym_float" | "float" => Func::ToFloat,
         "_sym_sqrt" | "sym_sqrt" => Func::Sqrt,
         "sym_not" => Func::Not,
@@ -441,9 +454,13 @@ mod tests {
             2**-1                                         => 1/2
             7 - 3 - 2                                     => 2
             -7 // 2                                       => -4
+            round(L['n'] / 3) == 4                        => Eq(RoundToInt(IntTrueDiv(n, 3)), 4)
+            round(L['n'] / 7, 2) < 1.5                    => RoundDecimal(IntTrueDiv(n, 7), 2) < 1.5
+            11 / 10 == 1.1                                => True
+            round(5 / 2)                                  => 2
         ";
         for (text, expected) in table.lines().filter_map(|l| l.split_once("=>")) {
-            let e = Expr::parse_with(text.trim(), &names).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let e = Expr::parse_guard(text.trim(), &names).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(e.to_string(), expected.trim(), "{text}");
         }
     }

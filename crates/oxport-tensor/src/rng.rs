@@ -112,10 +112,15 @@ impl Generator {
         }
     }
 
+    /// Fills float elements as `normal_(mean, std)` does those of a tensor that is not contiguous: one by one.
+    pub fn draw_normal<T: Element>(&mut self, out: &mut [T], mean: f64, std: f64) {
+        out.iter_mut().for_each(|y| *y = cast(self.normal_f64().mul_add(std, mean)));
+    }
+
     /// Fills contiguous float elements as `normal_(mean, std)` does: in groups of sixteen where there are as many.
     pub fn fill_normal<T: Element>(&mut self, out: &mut [T], mean: f64, std: f64) {
         if out.len() < 16 {
-            out.iter_mut().for_each(|y| *y = cast(self.normal_f64().mul_add(std, mean)));
+            self.draw_normal(out, mean, std);
         } else {
             normal::fill(self, out, mean, std);
         }

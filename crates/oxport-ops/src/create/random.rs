@@ -206,6 +206,11 @@ fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) ->
     }
     let mut values = memory::filled(T::default(), n as usize)?;
     f(&mut values);
+    put_in_memory_order(Tensor::from_vec(&[n], values)?, out)
+}
+
+/// Writes so many values to the output in the order of memory.
+fn put_in_memory_order(values: Tensor, out: &mut TensorMut) -> Result<()> {
     // Dense, in the same order of the dimensions.
     let (sizes, gaps) = (out.sizes().to_vec(), out.strides().to_vec());
     let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -215,17 +220,12 @@ fn in_memory_order<T: Element>(out: &mut TensorMut, f: impl FnOnce(&mut [T])) ->
         strides[d] = next;
         next *= sizes[d];
     }
-    let values = Tensor::from_vec(&[n], values)?.with_layout(Layout::new(&sizes, &strides, 0)?)?;
-    Ok(oxport_tensor::copy(&values, out)?)
+    Ok(oxport_tensor::copy(&values.with_layout(Layout::new(&sizes, &strides, 0)?)?, out)?)
 }
 
 /// Real numbers drawn as a whole; complex outputs get twice as many.
 fn reals(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator, Slice<'_>)) -> Result<()> {
     let (mut g, out) = (a.cx.generator(), &mut o[0]);
-    let parts = |out: &TensorMut, doubled: &[f64]| -> Result<Tensor> {
-        let pairs = memory::collect(doubled.chunks(2).map(|p| oxport_tensor::Complex::new(p[0], p[1])))?;
-        Ok(Tensor::from_vec(out.sizes(), pairs)?)
-    };
     match out.dtype() {
         DType::F16 => in_memory_order(out, |s| f(&mut g, Slice::F16(s))),
         DType::BF16 => in_memory_order(out, |s| f(&mut g, Slice::BF16(s))),
@@ -240,7 +240,8 @@ fn reals(a: &RealArgs<'_>, o: &mut [TensorMut], f: impl Fn(&mut Generator, Slice
                 f(&mut g, Slice::F32(&mut single));
                 double.iter_mut().zip(&single).for_each(|(d, &x)| *d = x.into());
             }
-            Ok(oxport_tensor::copy(&parts(out, &double)?, out)?)
+            let pairs = memory::collect(double.chunks(2).map(|p| oxport_tensor::Complex::new(p[0], p[1])))?;
+            put_in_memory_order(Tensor::from_vec(&[pairs.len() as i64], pairs)?, out)
         }
         dtype => crate::support::class::require(a, dtype, false),
     }
@@ -272,12 +273,20 @@ pub(super) fn normals(a: &RealArgs<'_>, o: &mut [TensorMut], mean: f64, std: f64
     ensure!(std >= 0.0, "normal expects std >= 0.0, but found std {std}");
     // The two parts of a complex number share the variance.
     let std = if o[0].dtype().is_complex() { std * std::f64::consts::FRAC_1_SQRT_2 } else { std };
-    reals(a, o, |g, out| match out {
-        Slice::F16(out) => g.fill_normal(out, mean, std),
-        Slice::BF16(out) => g.fill_normal(out, mean, std),
-        Slice::F32(out) => g.fill_normal(out, mean, std),
-        Slice::F64(out) => g.fill_normal(out, mean, std),
-    })
+    match o[0].layout().is_contiguous() {
+        true => reals(a, o, |g, out| match out {
+            Slice::F16(out) => g.fill_normal(out, mean, std),
+            Slice::BF16(out) => g.fill_normal(out, mean, std),
+            Slice::F32(out) => g.fill_normal(out, mean, std),
+            Slice::F64(out) => g.fill_normal(out, mean, std),
+        }),
+        false => reals(a, o, |g, out| match out {
+            Slice::F16(out) => g.draw_normal(out, mean, std),
+            Slice::BF16(out) => g.draw_normal(out, mean, std),
+            Slice::F32(out) => g.draw_normal(out, mean, std),
+            Slice::F64(out) => g.draw_normal(out, mean, std),
+        }),
+    }
 }
 
 /// One draw after the other, in any dtype.

@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors.
 //!
-//! Laws: of a Hermitian matrix one triangle is read, and the values rise; general vectors have length 1 and, where they
+//! Laws: of a Hermitian matrix one triangle is read, and the values rise; the vectors of small symmetric matrices have
+//! the signs that LAPACK gives them, which depend on the triangle; general vectors have length 1 and, where they
 //! are complex, a real largest component, as LAPACK leaves them.
 
 use crate::linalg::matrices::{
@@ -8,11 +9,13 @@ use crate::linalg::matrices::{
 };
 use crate::linalg::spectral;
 use crate::linalg::svd::finite;
+use crate::linalg::tridiagonal;
+use crate::linalg::turns::{is_small, narrowed, opposite, pointed, widened};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas};
 use num_complex::Complex;
 use oxport_ir::{Args, Class, Fake, OpDef, Real, Result, World, ensure};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -144,11 +147,28 @@ fn hermitian(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             let values: Vec<_> = each(all, |a| eigvalsh(&a)).into_iter().collect::<Result<_>>()?;
             return store_flat(&mut outs[0], values.concat());
         }
-        let found: Vec<_> = each(all, |a| eigh(&a)).into_iter().collect::<Result<_>>()?;
+        let of = |a: Mat<T>| match is_small(&a) && a.is_finite() {
+            true => small(&a, upper, x.dtype()).map_or_else(|| eigh(&a), Ok),
+            false => eigh(&a),
+        };
+        let found: Vec<_> = each(all, of).into_iter().collect::<Result<_>>()?;
         let (values, vectors): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         store_flat(&mut outs[0], values.concat())?;
         store(&mut outs[1], &vectors)
     })
+}
+
+/// Eigenvalues and eigenvectors of one small symmetric matrix, by LAPACK's steps.
+fn small<T: Field>(a: &Mat<T>, upper: bool, dtype: DType) -> Option<(Vec<f64>, Mat<T>)> {
+    let (values, mut vectors) = tridiagonal::eigh::<f64>(&narrowed(a), upper)?;
+    if dtype == DType::F32 {
+        let (singles, single) = tridiagonal::eigh::<f32>(&narrowed(a), upper)?;
+        match opposite(&vectors, &single) {
+            Some(of) => vectors = pointed(vectors, &of),
+            None => return Some((singles.into_iter().map(f64::from).collect(), widened(&single))),
+        }
+    }
+    Some((values, widened(&vectors)))
 }
 
 fn general_meta(args: &MetaArgs<'_>) -> Metas {

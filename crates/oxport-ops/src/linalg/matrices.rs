@@ -106,15 +106,7 @@ pub struct Mat<T> {
     pub data: Vec<T>,
 }
 
-impl<T: Field> Mat<T> {
-    /// A matrix of zeros.
-    pub fn zeros(rows: usize, cols: usize) -> Mat<T> {
-        Mat { rows, cols, data: vec![T::zero(); rows * cols] }
-    }
-    /// Ones on the diagonal.
-    pub fn identity(rows: usize, cols: usize) -> Mat<T> {
-        Mat::by(rows, cols, |i, j| if i == j { T::one() } else { T::zero() })
-    }
+impl<T> Mat<T> {
     /// The matrix of these elements.
     pub fn by(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Mat<T> {
         // Of a matrix without rows the columns may be uncountable.
@@ -130,6 +122,17 @@ impl<T: Field> Mat<T> {
     /// A column to write to.
     pub fn column_mut(&mut self, j: usize) -> &mut [T] {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
+    }
+}
+
+impl<T: Field> Mat<T> {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Mat<T> {
+        Mat { rows, cols, data: vec![T::zero(); rows * cols] }
+    }
+    /// Ones on the diagonal.
+    pub fn identity(rows: usize, cols: usize) -> Mat<T> {
+        Mat::by(rows, cols, |i, j| if i == j { T::one() } else { T::zero() })
     }
     /// A column, and the ones behind it to write to.
     pub fn split(&mut self, j: usize) -> (&mut [T], impl Iterator<Item = &mut [T]>) {

@@ -1,16 +1,18 @@
 //! Singular value decompositions.
 //!
-//! Laws: singular values fall; a matrix with elements that are not finite is refused, as LAPACK does; signs and phases
-//! of the vectors are the algorithm's.
+//! Laws: singular values fall; a matrix with elements that are not finite is refused, as LAPACK does; vectors of small
+//! real matrices have the signs that LAPACK gives them, those of others the algorithm's signs and phases.
 
+use crate::linalg::bidiagonal;
 use crate::linalg::matrices::{
     Field, Mat, columnwise, each, field, keep, lead, matrices, matrix, nothing, smaller, store, store_flat, with,
 };
 use crate::linalg::spectral;
+use crate::linalg::turns::{is_small, narrowed, opposite, pointed, turned, widened};
 use crate::support::checks::fresh;
 use crate::support::meta::{MetaArgs, Metas, one};
 use oxport_ir::{Args, Class, Error, Fake, OpDef, Real, Result, World, ensure};
-use oxport_tensor::{Tensor, TensorMut};
+use oxport_tensor::{DType, Tensor, TensorMut};
 
 /// The table.
 pub static OPS: &[OpDef] = &[
@@ -145,7 +147,7 @@ fn kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
         if !vectors {
             return store_values(&mut outs[1], &all);
         }
-        let (u, s, v) = factored(all, full)?;
+        let (u, s, v) = factored(all, full, x.dtype())?;
         store(&mut outs[0], &u)?;
         store_flat(&mut outs[1], s)?;
         store(&mut outs[2], &v)
@@ -163,7 +165,7 @@ fn old_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
             }
             return store_values(&mut outs[1], &all);
         }
-        let (u, s, v) = factored(all, full)?;
+        let (u, s, v) = factored(all, full, x.dtype())?;
         store(&mut outs[0], &u)?;
         store_flat(&mut outs[1], s)?;
         store(&mut outs[2], &v.iter().map(Mat::adjoint).collect::<Vec<_>>())
@@ -172,15 +174,32 @@ fn old_kernel(args: &Args<'_, Real>, outs: &mut [TensorMut]) -> Result<()> {
 
 /// Left vectors, singular values and adjoint right vectors of many matrices.
 #[allow(clippy::type_complexity)]
-fn factored<T: Field>(all: Vec<Mat<T>>, full: bool) -> Result<(Vec<Mat<T>>, Vec<f64>, Vec<Mat<T>>)> {
+fn factored<T: Field>(all: Vec<Mat<T>>, full: bool, dtype: DType) -> Result<(Vec<Mat<T>>, Vec<f64>, Vec<Mat<T>>)> {
+    let of = |a: Mat<T>| match is_small(&a) && a.is_finite() {
+        true => small(&a, full, dtype).map_or_else(|| svd(&a, full), Ok),
+        false => svd(&a, full),
+    };
     let (mut u, mut s, mut v) = (Vec::new(), Vec::new(), Vec::new());
-    for found in each(all, |a| svd(&a, full)) {
+    for found in each(all, of) {
         let (left, values, right) = found?;
         u.push(left);
         s.extend(values);
         v.push(right);
     }
     Ok((u, s, v))
+}
+
+/// The same of one small real matrix, by LAPACK's steps.
+fn small<T: Field>(a: &Mat<T>, full: bool, dtype: DType) -> Option<(Mat<T>, Vec<f64>, Mat<T>)> {
+    let (mut u, values, mut v) = bidiagonal::svd::<f64>(&narrowed(a), full)?;
+    if dtype == DType::F32 {
+        let (left, singles, right) = bidiagonal::svd::<f32>(&narrowed(a), full)?;
+        match (opposite(&u, &left), opposite(&v, &right)) {
+            (Some(of_u), Some(of_v)) => (u, v) = (pointed(u, &of_u), pointed(v, &of_v)),
+            _ => return Some((widened(&left), singles.into_iter().map(f64::from).collect(), widened(&turned(&right)))),
+        }
+    }
+    Some((widened(&u), values, widened(&turned(&v))))
 }
 
 fn store_values<T: Field>(out: &mut TensorMut, all: &[Mat<T>]) -> Result<()> {

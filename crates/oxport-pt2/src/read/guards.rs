@@ -29,7 +29,7 @@ pub(crate) fn check_guard(text: &str, limits: &Limits) -> Result<(), String> {
     check_text(text, limits)?;
     // Every path is a separate symbol; sizes and strides are not distinguished here.
     let path = |name: &str| is_path(name).then(|| Expr::parse("s0").ok()).flatten();
-    let expr = Expr::parse_with(text, &path).map_err(|e| format!("expected a guard, got {:?}: {e}", excerpt(text)))?;
+    let expr = Expr::parse_guard(text, &path).map_err(|e| format!("expected a guard, got {:?}: {e}", excerpt(text)))?;
     if is_too_costly(&expr) {
         return Err(format!("{:?} has a constant that is too large to compute", excerpt(text)));
     }
@@ -71,6 +71,8 @@ mod tests {
             "L['flat_args'][3].storage_offset() % 2 == 0",
             "math.floor(L['x'].size()[0] / 2) < max(3, L['x'].size()[1])",
             "L['p'].field.size()[0] > 1",
+            "round(L['x'].size()[0] / 3) == 4",
+            "int(10 * round(L['x'].size()[0] / 7, 2)) == 4",
         ] {
             assert_eq!(check_guard(text, &Limits::default()), Ok(()), "{text}");
         }

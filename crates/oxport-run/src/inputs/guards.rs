@@ -50,7 +50,7 @@ impl Guards {
                 sources_by_symbol.borrow_mut().push((symbol.clone(), parse_source(name, &sources)?));
                 Some(Expr::symbol(&symbol))
             };
-            if let Ok(holds) = Expr::parse_with(text, &named) {
+            if let Ok(holds) = Expr::parse_guard(text, &named) {
                 guards.sources_by_symbol.extend(sources_by_symbol.into_inner());
                 guards.conditions.push(Condition { holds, text: as_written(text) });
             }
