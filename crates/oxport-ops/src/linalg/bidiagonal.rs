@@ -24,8 +24,8 @@ pub fn svd<R: Number>(a: &Mat<R>, full: bool) -> Option<(Mat<R>, Vec<R>, Mat<R>)
     }
     let (m, n) = (a.rows, a.cols);
     let mut reflections = Vec::new();
-    // MKL does so from 1.6 on, and not if the matrix is wide.
-    if !is_wide && 5 * m >= 8 * n {
+    // MKL does so from one and a half rows a column on, rounded down, and never for a wide matrix.
+    if !is_wide && m >= 3 * n / 2 {
         for k in 0..n {
             let (diagonal, reflection) = Reflection::of((k..m).map(|i| a[(i, k)]), k);
             reflection.apply(&mut a, k + 1);
