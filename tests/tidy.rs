@@ -299,6 +299,7 @@ const KNOW_NAMES: &[(&str, &str)] = &[
 const KNOW_POSITIONS: &[(&str, &str)] = &[
     ("oxport-ir/src/node.rs", "the view by names: `argument`, `first_input`, `operands`, `default_value`"),
     ("oxport-ir/src/text/", "operands of infix and prefix operators are printed in order"),
+    ("oxport-ir/src/variants.rs", "parameters of a schema behind those that a call gives"),
     ("oxport/src/coverage/", "operands of the families' operators"),
     ("oxport-passes/src/aliasing.rs", "`Step`, a call without its first argument"),
     ("oxport-pt2/src/python/", "operands of infix and prefix operators are printed in order"),
